@@ -1,0 +1,81 @@
+import { ChangeBuilder, type Decided, type SessionAggregate } from './aggregate.ts';
+import { AppError } from './errors.ts';
+import { nextSessionState, type Session } from './session.ts';
+import type { CancelIntent, OnBusy, Turn } from './turn.ts';
+import { NO_USAGE } from './usage.ts';
+
+export interface AcceptTurn {
+  readonly turnId: string;
+  readonly text: string;
+  readonly onBusy: OnBusy;
+}
+
+export interface AcceptedTurn {
+  readonly session: Session;
+  readonly turn: Turn;
+  /** Turns ahead of it. */
+  readonly position: number;
+  /** Every event of this turn has a greater id. */
+  readonly cursor: number;
+}
+
+/** Accepts a user's text; with `interrupt` and `rollback`, asks the active turn to end in the same write. */
+export function decideAccept(aggregate: SessionAggregate, command: AcceptTurn, now: number): Decided<AcceptedTurn> {
+  const { session, turns } = aggregate;
+  const state = nextSessionState(session.state, 'accept');
+  const active = turns[0];
+  if (active !== undefined && command.onBusy === 'reject') {
+    throw new AppError('session_busy', `The session is busy (${session.state}).`, {
+      details: { state: session.state },
+    });
+  }
+  const builder = new ChangeBuilder(aggregate, now);
+  const number = session.turnCount + 1;
+  const turn = newTurn(session, command, number, now);
+  builder.setSession({ state, turnCount: number, activeTurnId: session.activeTurnId ?? turn.id });
+  builder.putTurn(turn);
+  if (active !== undefined && command.onBusy === 'interrupt') askToEnd(builder, active, 'interrupted', now);
+  if (active !== undefined && command.onBusy === 'rollback') askToEnd(builder, active, 'rolled_back', now);
+  const cursor = session.lastEventId;
+  const change = builder.build();
+  return { result: { session: change.session, turn, position: turns.length, cursor }, change };
+}
+
+/** Stores the intent to cancel the active turn. Whoever holds or next claims the lease carries it out. */
+export function askToEnd(builder: ChangeBuilder, active: Turn, reason: CancelIntent['reason'], now: number): void {
+  if (active.cancel !== null) return;
+  const cancel: CancelIntent = { reason, requestedAt: now };
+  if (active.status !== 'WAITING') {
+    builder.putTurn({ ...active, cancel });
+    return;
+  }
+  builder.putTurn({ ...active, cancel, status: 'QUEUED', queuedAs: 'resumed' });
+  builder.setSession({ interrupt: null, state: nextSessionState('WAITING', 'resume') });
+}
+
+function newTurn(session: Session, command: AcceptTurn, number: number, now: number): Turn {
+  return {
+    id: command.turnId,
+    tenantId: session.tenantId,
+    sessionId: session.id,
+    userId: session.userId,
+    agentId: session.agentId,
+    number,
+    status: 'QUEUED',
+    text: command.text,
+    attempt: 0,
+    steps: 0,
+    usage: NO_USAGE,
+    error: null,
+    createdAt: now,
+    startedAt: null,
+    finishedAt: null,
+    queuedAs: 'new',
+    cancel: null,
+    agentRevision: null,
+    checkpoint: null,
+    eventsFrom: 0,
+    leasedMs: 0,
+    extraction: 'none',
+  };
+}

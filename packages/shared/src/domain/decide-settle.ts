@@ -1,0 +1,118 @@
+import { ChangeBuilder, type Decided, type SessionAggregate, turnOf } from './aggregate.ts';
+import { AppError } from './errors.ts';
+import type { Decision, Interrupt } from './interrupt.ts';
+import { jsonEqual } from './json.ts';
+import { nextSessionState, type Session } from './session.ts';
+import type { ToolCall } from './tool-call.ts';
+import type { Turn } from './turn.ts';
+
+export interface SettleInterrupt {
+  /** Null: whichever is open. */
+  readonly interruptId: string | null;
+  readonly decisions: Readonly<Record<string, Decision>>;
+  /** For every open call that `decisions` does not name; null leaves those undecided. */
+  readonly others: Decision | null;
+  /** Guidance for the model, when a pause (`idle`, `repeated_error`) is resumed. */
+  readonly text: string | null;
+}
+
+export interface Settlement {
+  readonly session: Session;
+  readonly turn: Turn;
+  /** False: calls are still undecided and the session goes on waiting. */
+  readonly settled: boolean;
+  /** The turn's events from `turn.resumed` on have a greater id. */
+  readonly cursor: number;
+}
+
+/**
+ * Records a person's decisions. The last missing one sends the turn back to the queue, first in line.
+ *
+ * Throws `session_not_waiting`, `interrupt_stale` (another interrupt, or a call that is not of it),
+ * `interrupt_expired`, `decision_conflict` (a decision that was made is to be changed), `invalid_request`.
+ */
+export function decideSettle(aggregate: SessionAggregate, command: SettleInterrupt, now: number): Decided<Settlement> {
+  const { session } = aggregate;
+  const interrupt = openInterrupt(session, command.interruptId, now);
+  if (interrupt.reason === 'tool_approval') return settleApproval(aggregate, interrupt, command, now);
+  if (Object.keys(command.decisions).length > 0) {
+    throw new AppError('invalid_request', `A pause (${interrupt.reason}) is resumed with "text", not with decisions.`);
+  }
+  const builder = new ChangeBuilder(aggregate, now);
+  return sendBack(builder, turnOf(aggregate, interrupt.turnId), command.text);
+}
+
+function openInterrupt(session: Session, interruptId: string | null, now: number): Interrupt {
+  const { state, interrupt } = session;
+  if (state !== 'WAITING' || interrupt === null) {
+    throw new AppError('session_not_waiting', `The session is ${state} and waits for no decision.`, {
+      details: { state },
+    });
+  }
+  if (interruptId !== null && interruptId !== interrupt.id) {
+    throw new AppError('interrupt_stale', `Interrupt ${interruptId} is not the open one (${interrupt.id}).`, {
+      details: { interruptId: interrupt.id },
+    });
+  }
+  if (interrupt.expiresAt !== null && interrupt.expiresAt <= now) {
+    throw new AppError('interrupt_expired', 'The time to decide has passed.', {
+      details: { expiresAt: new Date(interrupt.expiresAt).toISOString() },
+    });
+  }
+  return interrupt;
+}
+
+function settleApproval(
+  aggregate: SessionAggregate,
+  interrupt: Interrupt,
+  command: SettleInterrupt,
+  now: number,
+): Decided<Settlement> {
+  if (command.text !== null) {
+    throw new AppError('invalid_request', '"text" resumes a pause; give "decisions" or an "action" for tool calls.');
+  }
+  const asked = new Set(interrupt.toolCalls.map(({ id }) => id));
+  const stranger = Object.keys(command.decisions).find((id) => !asked.has(id));
+  if (stranger !== undefined) {
+    throw new AppError('interrupt_stale', `Tool call ${stranger} is not among those to decide.`, {
+      details: { toolCallIds: [...asked] },
+    });
+  }
+  const builder = new ChangeBuilder(aggregate, now);
+  const calls = aggregate.toolCalls.filter(({ id }) => asked.has(id)).map((call) => decide(call, command));
+  const settled = calls.every(({ decision }) => decision !== null);
+  for (const call of calls) builder.putToolCall(settled ? { ...call, state: 'planned' } : call);
+  const turn = turnOf(aggregate, interrupt.turnId);
+  if (settled) return sendBack(builder, turn, null);
+  builder.setSession({});
+  const change = builder.build();
+  return { result: { session: change.session, turn, settled, cursor: change.session.lastEventId }, change };
+}
+
+function decide(call: ToolCall, command: SettleInterrupt): ToolCall {
+  const decision = Object.hasOwn(command.decisions, call.id) ? command.decisions[call.id] : undefined;
+  if (decision === undefined) return { ...call, decision: call.decision ?? command.others };
+  if (call.decision !== null && !jsonEqual(call.decision, decision)) {
+    throw new AppError('decision_conflict', `Tool call ${call.id} was decided already and stays so.`, {
+      details: { toolCallId: call.id, decided: call.decision.action },
+    });
+  }
+  return { ...call, decision };
+}
+
+function sendBack(builder: ChangeBuilder, turn: Turn, guidance: string | null): Decided<Settlement> {
+  const { checkpoint } = turn;
+  const reminders =
+    guidance === null || checkpoint === null ? checkpoint?.reminders : [...checkpoint.reminders, guidance];
+  const queued: Turn = {
+    ...turn,
+    status: 'QUEUED',
+    queuedAs: 'resumed',
+    checkpoint: checkpoint === null ? null : { ...checkpoint, reminders: reminders ?? [] },
+  };
+  builder.putTurn(queued);
+  builder.setSession({ state: nextSessionState(builder.session.state, 'resume'), interrupt: null });
+  const change = builder.build();
+  const { session } = change;
+  return { result: { session, turn: queued, settled: true, cursor: session.lastEventId }, change };
+}
