@@ -88,11 +88,18 @@ export class ChangeBuilder {
     if (this.#session.lease.token !== write.token || this.#session.lease.holder === null) {
       throw leaseLost(this.#session.id, write.token);
     }
+    if (write.nextEventId <= this.#session.lastEventId) {
+      throw new AppError(
+        'transition_refused',
+        `Event id ${write.nextEventId} of session ${this.#session.id} was given.`,
+      );
+    }
     return this.numberEvents(write.nextEventId, write.publishedId);
   }
 
   numberEvents(nextEventId: number, publishedId: number): this {
-    this.#nextEventId = nextEventId;
+    // A holder that never got the answer to an earlier write does not know of the ids that it gave.
+    this.#nextEventId = Math.max(nextEventId, this.#session.lastEventId + 1);
     const kept = this.#session.outbox.filter(({ id }) => id === null || id > publishedId);
     this.setSession({ outbox: [] });
     for (const entry of kept) this.#pushOutbox(entry);
@@ -175,10 +182,13 @@ export function firstEventId(token: number): number {
   return eventId(token, 1);
 }
 
-export function turnOf(aggregate: SessionAggregate, turnId: string): Turn {
-  const turn = aggregate.turns.find(({ id }) => id === turnId);
-  if (turn === undefined) throw new AppError('transition_refused', `Turn ${turnId} has ended already.`);
-  return turn;
+/** The turn that a holder writes to: the session's active one, while it runs. */
+export function runningTurn(aggregate: SessionAggregate, turnId: string): Turn {
+  const head = aggregate.turns[0];
+  if (head?.id !== turnId || head.status !== 'RUNNING') {
+    throw new AppError('transition_refused', `Turn ${turnId} is not running.`);
+  }
+  return head;
 }
 
 /** Remembers that what follows in the log is of the turn's next step. */

@@ -1,4 +1,11 @@
-import { ChangeBuilder, type Decided, firstEventId, markStep, type SessionAggregate } from './aggregate.ts';
+import {
+  ChangeBuilder,
+  type Decided,
+  firstEventId,
+  markStep,
+  type SessionAggregate,
+  type SessionChange,
+} from './aggregate.ts';
 import type { OutboxEntry } from './event.ts';
 import type { Decision } from './interrupt.ts';
 import { type Lease, nextSessionState, type Session } from './session.ts';
@@ -36,7 +43,7 @@ export function decideClaim(aggregate: SessionAggregate, command: ClaimCommand, 
   const previous = aggregate.session.lease;
   if (previous.holder !== null && previous.expiresAt > now) return { result: null, change: null };
   const work = workOf(aggregate, now);
-  if (work === null) return { result: null, change: null };
+  if (work === null) return { result: null, change: previous.holder === null ? null : forgetHolder(aggregate, now) };
   const builder = new ChangeBuilder(aggregate, now);
   const token = previous.token + 1;
   const lease: Lease = { token, holder: command.holder, claimedAt: now, expiresAt: now + command.leaseMs };
@@ -47,6 +54,13 @@ export function decideClaim(aggregate: SessionAggregate, command: ClaimCommand, 
   const turn = work.kind === 'publish' ? null : (builder.openTurns[0] ?? null);
   const { toolCalls, numbered } = builder;
   return { result: { session: change.session, lease, turn, forcedEnd, toolCalls, outbox: numbered }, change };
+}
+
+/** The holder died after its last write but before its release: else the session would be due for ever. */
+function forgetHolder(aggregate: SessionAggregate, now: number): SessionChange {
+  const builder = new ChangeBuilder(aggregate, now);
+  builder.setSession({ lease: { ...aggregate.session.lease, holder: null, expiresAt: 0 } });
+  return builder.build();
 }
 
 function workOf({ session, turns }: SessionAggregate, now: number): Work | null {
@@ -82,7 +96,11 @@ function begin(
   now: number,
 ): ForcedEnd | null {
   const { head } = work;
-  const running: Turn = { ...head, status: 'RUNNING', leasedMs: head.leasedMs + lost };
+  const running: Turn = {
+    ...head,
+    status: 'RUNNING',
+    leasedMs: head.leasedMs + (head.status === 'RUNNING' ? lost : 0),
+  };
   const started = { ...running, attempt: head.attempt + 1, startedAt: head.startedAt ?? now };
   const turnId = head.id;
   switch (work.kind) {

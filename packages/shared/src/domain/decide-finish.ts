@@ -1,5 +1,5 @@
 import type { AgentMode } from './agent.ts';
-import { ChangeBuilder, type Decided, type HolderWrite, type SessionAggregate, turnOf } from './aggregate.ts';
+import { ChangeBuilder, type Decided, type HolderWrite, runningTurn, type SessionAggregate } from './aggregate.ts';
 import { cancelQueued } from './decide-cancel.ts';
 import { type HolderResult, holderResult } from './decide-lease.ts';
 import { settleCall } from './decide-progress.ts';
@@ -33,7 +33,7 @@ export interface FinishTurn {
  */
 export function decideFinish(aggregate: SessionAggregate, command: FinishTurn, now: number): Decided<HolderResult> {
   const builder = new ChangeBuilder(aggregate, now).asHolder(command.write);
-  const turn = turnOf(aggregate, command.turnId);
+  const turn = runningTurn(aggregate, command.turnId);
   const outcome: TurnOutcome = turn.cancel === null ? command.outcome : { status: 'CANCELLED' };
   for (const call of builder.toolCalls.filter((candidate) => !isSettled(candidate))) closeCall(builder, call, now);
   const message = storeAnswer(builder, turn, outcome, command);

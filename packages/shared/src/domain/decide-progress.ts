@@ -1,4 +1,11 @@
-import { ChangeBuilder, type Decided, type HolderWrite, markStep, type SessionAggregate, turnOf } from './aggregate.ts';
+import {
+  ChangeBuilder,
+  type Decided,
+  type HolderWrite,
+  markStep,
+  runningTurn,
+  type SessionAggregate,
+} from './aggregate.ts';
 import { type HolderResult, holderResult } from './decide-lease.ts';
 import { AppError } from './errors.ts';
 import type { JsonObject } from './json.ts';
@@ -18,7 +25,8 @@ export interface BeginTurn {
 /** The turn's first write: the user's message, the frozen prompt and the agent's revision. */
 export function decideBegin(aggregate: SessionAggregate, command: BeginTurn, now: number): Decided<HolderResult> {
   const builder = new ChangeBuilder(aggregate, now).asHolder(command.write);
-  const turn = turnOf(aggregate, command.turnId);
+  const turn = runningTurn(aggregate, command.turnId);
+  if (turn.checkpoint !== null) throw new AppError('transition_refused', `Turn ${turn.id} has begun already.`);
   builder.addMessage(turn.id, command.userMessage);
   const begun = { ...turn, checkpoint: command.checkpoint, agentRevision: command.agentRevision };
   builder.putTurn(begun);
@@ -42,7 +50,7 @@ export interface RecordStep {
 /** Stores the assistant's message with its calls, before any of them starts. */
 export function decideRecordStep(aggregate: SessionAggregate, command: RecordStep, now: number): Decided<HolderResult> {
   const builder = new ChangeBuilder(aggregate, now).asHolder(command.write);
-  const turn = turnOf(aggregate, command.turnId);
+  const turn = runningTurn(aggregate, command.turnId);
   const { step, calls } = command;
   if (step !== turn.steps + 1) throw new AppError('transition_refused', `Step ${step} does not follow ${turn.steps}.`);
   const toolCalls = calls.map(({ id, name, arguments: args }) => ({ id, name, arguments: args }));
@@ -82,9 +90,9 @@ export interface StartCalls {
 /** Marks calls as started, before their tools are called. */
 export function decideStartCalls(aggregate: SessionAggregate, command: StartCalls, now: number): Decided<HolderResult> {
   const builder = new ChangeBuilder(aggregate, now).asHolder(command.write);
-  const turn = turnOf(aggregate, command.turnId);
+  const turn = runningTurn(aggregate, command.turnId);
   for (const { id, arguments: args } of command.calls) {
-    const call = openCall(aggregate, id);
+    const call = openCall(builder, id);
     builder.putToolCall({ ...call, arguments: args, state: 'started', startedAt: now });
   }
   return builder.decided(holderResult(builder, turn));
@@ -114,8 +122,8 @@ export function decideRecordOutcomes(
   now: number,
 ): Decided<HolderResult> {
   const builder = new ChangeBuilder(aggregate, now).asHolder(command.write);
-  const turn = turnOf(aggregate, command.turnId);
-  for (const outcome of command.outcomes) settleCall(builder, openCall(aggregate, outcome.callId), outcome, now);
+  const turn = runningTurn(aggregate, command.turnId);
+  for (const outcome of command.outcomes) settleCall(builder, openCall(builder, outcome.callId), outcome, now);
   return builder.decided(holderResult(builder, markStep(builder, turn.id)));
 }
 
@@ -140,8 +148,8 @@ export function settleCall(builder: ChangeBuilder, call: ToolCall, outcome: Call
   });
 }
 
-function openCall(aggregate: SessionAggregate, id: string): ToolCall {
-  const call = aggregate.toolCalls.find((candidate) => candidate.id === id);
+function openCall(builder: ChangeBuilder, id: string): ToolCall {
+  const call = builder.toolCalls.find((candidate) => candidate.id === id);
   if (call === undefined || isSettled(call)) throw new AppError('transition_refused', `Tool call ${id} is not open.`);
   return call;
 }

@@ -1,4 +1,4 @@
-import { ChangeBuilder, type Decided, type SessionAggregate, turnOf } from './aggregate.ts';
+import { ChangeBuilder, type Decided, type SessionAggregate } from './aggregate.ts';
 import { AppError } from './errors.ts';
 import type { Decision, Interrupt } from './interrupt.ts';
 import { jsonEqual } from './json.ts';
@@ -39,7 +39,7 @@ export function decideSettle(aggregate: SessionAggregate, command: SettleInterru
     throw new AppError('invalid_request', `A pause (${interrupt.reason}) is resumed with "text", not with decisions.`);
   }
   const builder = new ChangeBuilder(aggregate, now);
-  return sendBack(builder, turnOf(aggregate, interrupt.turnId), command.text);
+  return sendBack(builder, waitingTurn(aggregate), command.text);
 }
 
 function openInterrupt(session: Session, interruptId: string | null, now: number): Interrupt {
@@ -82,7 +82,7 @@ function settleApproval(
   const calls = aggregate.toolCalls.filter(({ id }) => asked.has(id)).map((call) => decide(call, command));
   const settled = calls.every(({ decision }) => decision !== null);
   for (const call of calls) builder.putToolCall(settled ? { ...call, state: 'planned' } : call);
-  const turn = turnOf(aggregate, interrupt.turnId);
+  const turn = waitingTurn(aggregate);
   if (settled) return sendBack(builder, turn, null);
   builder.setSession({});
   const change = builder.build();
@@ -115,4 +115,11 @@ function sendBack(builder: ChangeBuilder, turn: Turn, guidance: string | null): 
   const change = builder.build();
   const { session } = change;
   return { result: { session, turn: queued, settled: true, cursor: session.lastEventId }, change };
+}
+
+function waitingTurn({ session, turns }: SessionAggregate): Turn {
+  const head = turns[0];
+  if (head?.status !== 'WAITING')
+    throw new AppError('transition_refused', `Session ${session.id} has no waiting turn.`);
+  return head;
 }

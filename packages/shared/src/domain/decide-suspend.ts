@@ -1,4 +1,4 @@
-import { ChangeBuilder, type Decided, type HolderWrite, type SessionAggregate, turnOf } from './aggregate.ts';
+import { ChangeBuilder, type Decided, type HolderWrite, runningTurn, type SessionAggregate } from './aggregate.ts';
 import { type HolderResult, holderResult } from './decide-lease.ts';
 import type { Interrupt, InterruptReason, OnExpire } from './interrupt.ts';
 import { nextSessionState } from './session.ts';
@@ -17,13 +17,14 @@ export interface SuspendTurn {
 }
 
 /**
- * Lets the turn wait for a person. Where an intent to cancel is stored already, nothing is written and the result's
- * `cancel` says so: the holder then ends the turn.
+ * Lets the turn wait for a person. Where an intent to cancel is stored already, the turn stays as it is and the
+ * result's `cancel` says so: the holder then ends the turn.
  */
 export function decideSuspend(aggregate: SessionAggregate, command: SuspendTurn, now: number): Decided<HolderResult> {
   const builder = new ChangeBuilder(aggregate, now).asHolder(command.write);
-  const turn = turnOf(aggregate, command.turnId);
-  if (turn.cancel !== null) return { result: holderResult(builder, turn), change: null };
+  const turn = runningTurn(aggregate, command.turnId);
+  // What this write adopted from the outbox is stored even so: the holder publishes it under the ids that it got.
+  if (turn.cancel !== null) return builder.decided(holderResult(builder, turn));
   const interrupt = interruptOf(builder, command, now);
   for (const call of builder.toolCalls.filter(({ id }) => command.callIds.includes(id))) {
     builder.putToolCall({ ...call, state: 'waiting' });

@@ -3,10 +3,14 @@ import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { AppError, unavailable } from '../../domain/errors.ts';
 import { type Migration, migrate } from './migrate.ts';
+import { sqliteFailure } from './sqlite-failure.ts';
 
 export type Row = Record<string, SQLOutputValue>;
 
-/** One SQLite file, used by the store, the queue and the event log alike. Statements are prepared once. */
+/**
+ * One SQLite file, used by the store, the queue and the event log alike. Statements are prepared once. Everything
+ * throws `unavailable` where the file cannot be used (closed, disk full, I/O error); then nothing was changed.
+ */
 export interface Database {
   all(sql: string, ...values: SQLInputValue[]): readonly Row[];
   get(sql: string, ...values: SQLInputValue[]): Row | undefined;
@@ -26,7 +30,9 @@ export function openDatabase(dataDir: string, migrations: readonly Migration[]):
   const lock = lockFolder(dataDir);
   const db = new DatabaseSync(join(dataDir, 'turnwire.db'));
   // NORMAL in WAL mode survives the death of the process at any moment; see docs/decisions.
-  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000');
+  db.exec(
+    'PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 5000',
+  );
   migrate(db, migrations);
   return databaseOver(db, lock);
 }
@@ -58,20 +64,31 @@ function databaseOver(db: DatabaseSync, lock: DatabaseSync): Database {
     return prepared;
   }
 
+  function using<T>(sql: string, use: (prepared: StatementSync) => T): T {
+    try {
+      return use(statement(sql));
+    } catch (error) {
+      throw sqliteFailure(error);
+    }
+  }
+
+  const run = (sql: string, ...values: SQLInputValue[]) =>
+    using(sql, (prepared) => Number(prepared.run(...values).changes));
+
   return {
-    all: (sql, ...values) => statement(sql).all(...values),
-    get: (sql, ...values) => statement(sql).get(...values),
-    run: (sql, ...values) => Number(statement(sql).run(...values).changes),
+    all: (sql, ...values) => using(sql, (prepared) => prepared.all(...values)),
+    get: (sql, ...values) => using(sql, (prepared) => prepared.get(...values)),
+    run,
     transaction(fn) {
       if (depth > 0) return fn();
-      statement('BEGIN IMMEDIATE').run();
+      run('BEGIN IMMEDIATE');
       depth += 1;
       try {
         const result = fn();
-        statement('COMMIT').run();
+        run('COMMIT');
         return result;
       } catch (error) {
-        if (db.isTransaction) statement('ROLLBACK').run();
+        if (db.isOpen && db.isTransaction) run('ROLLBACK');
         throw error;
       } finally {
         depth -= 1;

@@ -13,7 +13,10 @@ export interface Migration {
 export function migrate(db: DatabaseSync, migrations: readonly Migration[]): void {
   const found = Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);
   if (found > migrations.length) {
-    throw new AppError('unavailable', `The database is at schema ${found}, newer than this version's ${migrations.length}.`);
+    throw new AppError(
+      'unavailable',
+      `The database is at schema ${found}, newer than this version's ${migrations.length}.`,
+    );
   }
   for (const [index, migration] of migrations.entries()) {
     if (migration.number !== index + 1) throw new Error(`Migration ${migration.name} is out of order.`);
