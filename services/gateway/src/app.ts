@@ -1,0 +1,73 @@
+import Fastify from 'fastify';
+import type { App } from './app-type.ts';
+import type { GatewayDeps } from './gateway-deps.ts';
+import { authenticate } from './plugins/authenticate.ts';
+import { serveDocs } from './plugins/docs.ts';
+import { guardLoopback } from './plugins/guard-loopback.ts';
+import { describeApi } from './plugins/openapi.ts';
+import { parseJson } from './plugins/parse-json.ts';
+import { handleProblems, refuseWhileClosing, sendProblem } from './plugins/problem-handler.ts';
+import { compileValidator } from './plugins/validate.ts';
+import { agentRoutes } from './routes/agents.ts';
+import { eventRoutes } from './routes/events.ts';
+import { healthRoutes } from './routes/health.ts';
+import { mcpServerRoutes } from './routes/mcp-servers.ts';
+import { memoryRoutes } from './routes/memories.ts';
+import type { RouteDeps } from './routes/route-deps.ts';
+import { sessionRoutes } from './routes/sessions.ts';
+import { toolRoutes } from './routes/tools.ts';
+import { turnStateRoutes } from './routes/turn-state.ts';
+import { turnRoutes } from './routes/turns.ts';
+import { EventStreams } from './sse/event-streams.ts';
+
+const MAX_BODY_BYTES = 1024 * 1024;
+
+/** The HTTP application, ready to listen. Closing it ends its event streams first. */
+export async function createApp(deps: GatewayDeps): Promise<App> {
+  const app: App = Fastify({
+    bodyLimit: MAX_BODY_BYTES,
+    exposeHeadRoutes: false,
+    // A body that does not arrive; event streams are answers and have all the time.
+    requestTimeout: 60_000,
+    return503OnClosing: false, // ours is a problem document
+    // The compilers that Fastify would bring are not used, and take 30 ms to load.
+    schemaController: { compilersFactory: { buildValidator: unused, buildSerializer: unused } },
+    genReqId: () => deps.ids.next('req'),
+    routerOptions: { maxParamLength: 256 },
+    frameworkErrors: (error, request, reply) => sendProblem(error, request, reply, deps.log),
+  });
+  // What a handler gives is trusted, so writing it is all there is to do.
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
+  app.setValidatorCompiler(compileValidator);
+  handleProblems(app, deps.log);
+  refuseWhileClosing(app);
+  if (deps.keys.length === 0) guardLoopback(app);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+  });
+  authenticate(app, deps.keys);
+  parseJson(app);
+  await describeApi(app, deps.keys.length > 0);
+  serveDocs(app);
+  const streams = new EventStreams(deps);
+  app.addHook('preClose', async () => streams.close());
+  registerRoutes(app, { ...deps, streams });
+  await app.ready();
+  return app;
+}
+
+function unused(): never {
+  throw new Error('A schema was compiled before the compilers were set.');
+}
+
+function registerRoutes(app: App, deps: RouteDeps): void {
+  agentRoutes(app, deps);
+  toolRoutes(app, deps);
+  mcpServerRoutes(app, deps);
+  sessionRoutes(app, deps);
+  turnRoutes(app, deps);
+  turnStateRoutes(app, deps);
+  eventRoutes(app, deps);
+  memoryRoutes(app, deps);
+  healthRoutes(app, deps);
+}

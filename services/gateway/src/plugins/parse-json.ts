@@ -1,0 +1,31 @@
+import { AppError } from '@turnwire/shared/domain/errors';
+import type { App } from '../app-type.ts';
+import { ProtocolError } from './problem.ts';
+
+// Deeper than any JSON Schema of a tool; well below what recursive code and BSON (100) can take.
+const MAX_DEPTH = 64;
+
+/** Bodies are JSON and nothing else; none at all is fine where the route's schema says so. */
+export function parseJson(app: App): void {
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    if (body.length === 0) done(null, undefined);
+    else void parse(request, body.toString(), done);
+  });
+  app.addContentTypeParser('*', (request, _payload, done) => {
+    const type = request.headers['content-type'] ?? 'no content type';
+    done(new ProtocolError(415, `Send the body as application/json, not as ${type}.`));
+  });
+  app.addHook('preValidation', async ({ body }) => {
+    if (isDeeperThan(body, MAX_DEPTH)) {
+      throw new AppError('invalid_request', `The body is nested deeper than ${MAX_DEPTH} levels.`);
+    }
+  });
+}
+
+/** Whether a value has more than `levels` levels of arrays and objects. Goes no deeper than that itself. */
+export function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isDeeperThan(member, levels - 1));
+}

@@ -1,0 +1,93 @@
+import { healthSchema, readinessSchema } from '@turnwire/shared/contracts/http-health';
+import { AppError } from '@turnwire/shared/domain/errors';
+import { z } from 'zod';
+import type { App } from '../app-type.ts';
+import { bearerToken, isToken } from '../plugins/authenticate.ts';
+import type { RouteDeps } from './route-deps.ts';
+
+const tags = ['operation'];
+const config = { access: 'open' } as const;
+const PING_MS = 2000;
+
+const DEMO_NOTE =
+  'The answers come from the built-in demo model: scripted, and no language model. Set OPENAI_API_KEY or OPENAI_BASE_URL.';
+
+export function healthRoutes(app: App, deps: RouteDeps): void {
+  const { store, queue, bus, model } = deps;
+  app.route({
+    method: 'GET',
+    url: '/healthz',
+    exposeHeadRoute: true,
+    config,
+    schema: {
+      operationId: 'getHealth',
+      summary: 'Whether the process is alive',
+      tags,
+      response: { 200: healthSchema },
+    },
+    handler: async () => ({ status: 'ok' }),
+  });
+  app.route({
+    method: 'GET',
+    url: '/readyz',
+    exposeHeadRoute: true,
+    config,
+    schema: {
+      operationId: 'getReadiness',
+      summary: 'Whether store, queue and bus answer',
+      tags,
+      response: { 200: readinessSchema, 503: readinessSchema },
+    },
+    handler: async (_request, reply) => {
+      const parts = await Promise.all([store, queue, bus].map((part) => answers(deps, part)));
+      const [isStored, isQueued, isBused] = parts;
+      const isReady = parts.every(Boolean);
+      return reply.code(isReady ? 200 : 503).send({
+        status: isReady ? 'ready' : 'unavailable',
+        store: { kind: store.kind, ok: isStored },
+        queue: { kind: queue.kind, ok: isQueued },
+        bus: { kind: bus.kind, ok: isBused },
+        model: model.label,
+        demo: model.demo,
+        ...(model.demo ? { note: DEMO_NOTE } : {}),
+      });
+    },
+  });
+  metricsRoute(app, deps);
+}
+
+/** Whether a part answers a ping in time. */
+async function answers({ clock, log }: RouteDeps, part: { readonly kind: string; ping(): Promise<void> }) {
+  const limit = new AbortController();
+  const late = clock.sleep(PING_MS, limit.signal).then(() => 'no answer');
+  try {
+    const failure = await Promise.race([part.ping().then(() => null), late]);
+    if (failure !== null) log.warn({ part: part.kind }, `not ready: ${failure}`);
+    return failure === null;
+  } catch (error) {
+    log.warn({ part: part.kind, error }, 'not ready');
+    return false;
+  } finally {
+    limit.abort();
+  }
+}
+
+function metricsRoute(app: App, { metrics, metricsKey }: RouteDeps): void {
+  app.route({
+    method: 'GET',
+    url: '/metrics',
+    config,
+    schema: {
+      operationId: 'getMetrics',
+      summary: 'Metrics in the text format of Prometheus',
+      tags,
+      response: { 200: { description: 'The metrics', content: { 'text/plain': { schema: z.string() } } } },
+    },
+    handler: async ({ headers }, reply) => {
+      if (metricsKey !== null && !isToken(bearerToken(headers.authorization), metricsKey)) {
+        throw new AppError('unauthorized', 'The metrics need METRICS_KEY: "Authorization: Bearer <key>".');
+      }
+      return reply.type(metrics.contentType).send(await metrics.text());
+    },
+  });
+}

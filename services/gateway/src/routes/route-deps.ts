@@ -1,0 +1,6 @@
+import type { GatewayDeps } from '../gateway-deps.ts';
+import type { EventStreams } from '../sse/event-streams.ts';
+
+export interface RouteDeps extends GatewayDeps {
+  readonly streams: EventStreams;
+}
