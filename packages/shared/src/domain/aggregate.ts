@@ -98,8 +98,7 @@ export class ChangeBuilder {
   }
 
   numberEvents(nextEventId: number, publishedId: number): this {
-    // A holder that never got the answer to an earlier write does not know of the ids that it gave.
-    this.#nextEventId = Math.max(nextEventId, this.#session.lastEventId + 1);
+    this.#nextEventId = nextEventId;
     const kept = this.#session.outbox.filter(({ id }) => id === null || id > publishedId);
     this.setSession({ outbox: [] });
     for (const entry of kept) this.#pushOutbox(entry);

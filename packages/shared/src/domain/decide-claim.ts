@@ -113,12 +113,12 @@ function begin(
       break;
     case 'take_back':
       builder.putTurn(running);
-      builder.emit({ type: 'turn.reset', turnId, data: { step: head.steps + 1 }, ts: now });
+      emitReset(builder, head, now);
       break;
     case 'recover':
       builder.putTurn(started);
       builder.emit({ type: 'turn.started', turnId, data: { attempt: started.attempt }, ts: now });
-      builder.emit({ type: 'turn.reset', turnId, data: { step: head.steps + 1 }, ts: now });
+      emitReset(builder, head, now);
       break;
     case 'end':
       builder.putTurn(running);
@@ -130,6 +130,10 @@ function begin(
   }
   markStep(builder, turnId);
   return null;
+}
+
+function emitReset(builder: ChangeBuilder, turn: Turn, now: number): void {
+  builder.emit({ type: 'turn.reset', turnId: turn.id, data: { step: turn.steps + 1 }, ts: now });
 }
 
 function resume(builder: ChangeBuilder, turn: Turn, now: number): void {

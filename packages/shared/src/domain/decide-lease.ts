@@ -72,7 +72,9 @@ export function decideRelease(
   command: { readonly write: HolderWrite },
   now: number,
 ): Decided<Released> {
-  const builder = new ChangeBuilder(aggregate, now).asHolder(command.write);
+  // A holder that never got the answer to its last write does not know of the ids that it gave. It may still let go.
+  const nextEventId = Math.max(command.write.nextEventId, aggregate.session.lastEventId + 1);
+  const builder = new ChangeBuilder(aggregate, now).asHolder({ ...command.write, nextEventId });
   const { lease } = builder.session;
   const head = aggregate.turns[0];
   if (head?.status === 'RUNNING') {

@@ -25,6 +25,8 @@ export interface Settlement {
   readonly cursor: number;
 }
 
+const APPROVE: Decision = { action: 'approve' };
+
 /**
  * Records a person's decisions. The last missing one sends the turn back to the queue, first in line.
  *
@@ -35,7 +37,8 @@ export function decideSettle(aggregate: SessionAggregate, command: SettleInterru
   const { session } = aggregate;
   const interrupt = openInterrupt(session, command.interruptId, now);
   if (interrupt.reason === 'tool_approval') return settleApproval(aggregate, interrupt, command, now);
-  if (Object.keys(command.decisions).length > 0) {
+  const decides = Object.keys(command.decisions).length > 0 || (command.others ?? APPROVE).action !== 'approve';
+  if (decides) {
     throw new AppError('invalid_request', `A pause (${interrupt.reason}) is resumed with "text", not with decisions.`);
   }
   const builder = new ChangeBuilder(aggregate, now);

@@ -19,6 +19,8 @@ export interface Configuration {
   readonly drainMs: number;
   readonly eventRetentionMs: number;
   readonly toolsAllowPrivate: boolean;
+  /** Whether MCP servers may be commands of this machine. */
+  readonly toolsAllowStdio: boolean;
   /** Path of an ES module whose named exports are the hooks. */
   readonly hooksModule: string | null;
   readonly logLevel: Environment['LOG_LEVEL'];
@@ -58,6 +60,8 @@ function conflicts(env: Environment): string[] {
 }
 
 function configurationOf(env: Environment): Configuration {
+  // Whoever can reach the server is at this machine anyway: nothing that tools may do here is beyond them.
+  const ownMachine = LOOPBACK.test(env.HOST) && env.API_KEYS.length === 0;
   return {
     port: env.PORT,
     host: env.HOST,
@@ -72,7 +76,8 @@ function configurationOf(env: Environment): Configuration {
     sweepMs: env.SWEEP_MS,
     drainMs: env.DRAIN_MS,
     eventRetentionMs: env.EVENT_RETENTION_HOURS * 3_600_000,
-    toolsAllowPrivate: env.TOOLS_ALLOW_PRIVATE ?? (LOOPBACK.test(env.HOST) && env.API_KEYS.length === 0),
+    toolsAllowPrivate: env.TOOLS_ALLOW_PRIVATE ?? ownMachine,
+    toolsAllowStdio: env.TOOLS_ALLOW_STDIO ?? ownMachine,
     hooksModule: env.HOOKS_MODULE,
     logLevel: env.LOG_LEVEL,
     production: env.NODE_ENV === 'production',

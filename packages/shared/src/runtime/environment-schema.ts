@@ -75,6 +75,7 @@ export const environmentSchema = z.object({
   DRAIN_MS: whole(0, 3_600_000, 5000),
   EVENT_RETENTION_HOURS: hours,
   TOOLS_ALLOW_PRIVATE: flag,
+  TOOLS_ALLOW_STDIO: flag,
   HOOKS_MODULE: text(),
   LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   NODE_ENV: text(),
