@@ -1,0 +1,4 @@
+import { evaluateExpression } from './evaluate-expression.ts';
+import { serveComputation } from './serve-computation.ts';
+
+serveComputation(evaluateExpression);

@@ -1,0 +1,4 @@
+import { htmlText } from './html-text.ts';
+import { serveComputation } from './serve-computation.ts';
+
+serveComputation(htmlText);
