@@ -66,7 +66,7 @@ async function startServices(configuration: Configuration, adapters: Adapters, m
 }
 
 function workerOptions(configuration: Configuration, { holder }: Adapters, { demo }: ChosenModel) {
-  const { workerConcurrency, leaseMs, sweepMs, drainMs, toolsAllowPrivate } = configuration;
+  const { workerConcurrency, leaseMs, sweepMs, drainMs, toolsAllowPrivate, toolsAllowStdio } = configuration;
   return {
     holder,
     concurrency: workerConcurrency,
@@ -74,6 +74,7 @@ function workerOptions(configuration: Configuration, { holder }: Adapters, { dem
     sweepMs,
     drainMs,
     allowPrivateAddresses: toolsAllowPrivate,
+    allowStdio: toolsAllowStdio,
     recordedWeather: demo !== null,
   };
 }

@@ -18,7 +18,8 @@ export interface DueSession extends SessionKey {
  *
  * Every write is atomic, decided by the domain function of its command (`domain/decide-*`), and carries the lease's
  * token: it throws `lease_lost` and stores nothing when another has claimed since or the session is gone. A lease that
- * ran out but was not claimed by another still writes. Throws `unavailable` when the store cannot be reached.
+ * ran out but was not claimed by another still writes. Throws `unavailable` when the store cannot be reached, and where
+ * it is not known whether the write took effect; tried again, one that did throws `transition_refused`.
  */
 export interface TurnStore {
   /** Takes the session's lease if it is free and there is something to do; null otherwise, also for an unknown session. */

@@ -33,6 +33,7 @@ describe('the configuration', () => {
       drainMs: 5000,
       eventRetentionMs: 86_400_000,
       toolsAllowPrivate: true,
+      toolsAllowStdio: true,
       hooksModule: null,
       logLevel: 'info',
       production: false,

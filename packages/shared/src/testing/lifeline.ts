@@ -15,6 +15,8 @@ export interface Lifeline {
   readonly isStopped: boolean;
   /** Resolves when the process stands. */
   readonly stopped: Promise<void>;
+  /** Makes the process stand now. */
+  stop(): void;
   /** Lets a stalled process go on: calls that waited are made, answers that waited arrive. */
   wake(): void;
   /** The port as this process reaches it. Methods may answer promises, or ports of their own. */
@@ -27,7 +29,8 @@ export interface Lifeline {
 
 const NO_FATE: Fate = { at: Number.POSITIVE_INFINITY, when: 'before', kind: 'dies' };
 
-export function createLifeline(fate: Fate = NO_FATE): Lifeline {
+export function createLifeline(given: Partial<Fate> = {}): Lifeline {
+  const fate: Fate = { ...NO_FATE, ...given };
   const calls: string[] = [];
   const end = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();
@@ -109,6 +112,7 @@ export function createLifeline(fate: Fate = NO_FATE): Lifeline {
       return isStopped;
     },
     stopped: end.promise,
+    stop,
     wake() {
       if (fate.kind === 'dies') throw new Error('The dead stay dead.');
       isStopped = false;

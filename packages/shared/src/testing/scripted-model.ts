@@ -91,9 +91,13 @@ export function breaks(failure: Partial<ModelFailure> = {}): readonly ModelChunk
 export function thenHangs(...chunks: readonly ModelChunk[]): ScriptedReply {
   return async function* (signal) {
     yield* chunks;
-    await new Promise<void>((resolve) => {
-      if (signal.aborted) resolve();
-      signal.addEventListener('abort', () => resolve(), { once: true });
-    });
+    await untilAborted(signal);
   };
+}
+
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }

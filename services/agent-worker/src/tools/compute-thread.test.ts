@@ -42,6 +42,16 @@ describe('createComputeThread', () => {
     expect(await run('echo still here', signal)).toBe('still here');
   }, 60_000);
 
+  it('gives the memory back when it had nothing to do for a while, and starts again', async () => {
+    const clock = createManualClock(0);
+    const { run } = start(5_000, clock);
+    const first = await run('thread', signal);
+    await clock.advance(59_000);
+    expect(await run('thread', signal)).toBe(first);
+    await clock.advance(60_000);
+    expect(await run('thread', signal)).not.toBe(first);
+  });
+
   it('gives the thread none of our environment', async () => {
     expect(await start().run('env', signal)).toBe('');
   });

@@ -22,6 +22,8 @@ export interface ComputeThreadOptions {
 /** Loading is slower on a busy machine, but never as slow as this. */
 const LOAD_LIMIT_MS = 20_000;
 const HEAP_LIMIT_MB = 256;
+/** A thread without work gives its memory back after this: mathjs alone takes some 80 MB. */
+const IDLE_MS = 60_000;
 
 /**
  * Runs what comes from outside and could take for ever (an expression, a page of HTML) in a thread of its own, since
@@ -32,6 +34,17 @@ export function createComputeThread({ module, limitMs, clock }: ComputeThreadOpt
   let loading: Promise<Worker> | null = null;
   let last: Promise<unknown> = Promise.resolve();
   let closed = false;
+  let waiting = 0;
+  let cancelRest = (): void => {};
+
+  function rest(): void {
+    const idle = loading;
+    loading = null;
+    void idle?.then(
+      (worker) => worker.terminate(),
+      () => {},
+    );
+  }
 
   async function compute(input: string, signal: AbortSignal): Promise<string> {
     signal.throwIfAborted();
@@ -51,12 +64,20 @@ export function createComputeThread({ module, limitMs, clock }: ComputeThreadOpt
 
   return {
     async run(input, signal) {
-      const computed = last.then(() => compute(input, signal));
+      cancelRest();
+      waiting += 1;
+      const computed = last
+        .then(() => compute(input, signal))
+        .finally(() => {
+          waiting -= 1;
+          if (waiting === 0) cancelRest = clock.after(IDLE_MS, rest);
+        });
       last = computed.catch(() => {});
       return rejectOnAbort(computed, signal);
     },
     async close() {
       closed = true;
+      cancelRest();
       const worker = await loading?.catch(() => null);
       await worker?.terminate();
     },

@@ -1,0 +1,26 @@
+import type { PlannedCall } from '@turnwire/shared/domain/decide-progress';
+import { idempotencyKeyOf } from '@turnwire/shared/domain/tool-call';
+import type { Tool } from '@turnwire/shared/ports/tool';
+import { modelToolName } from '../tools/model-tool-name.ts';
+import type { TurnState } from '../turn-state.ts';
+import type { AssembledCall } from './assemble-calls.ts';
+
+/**
+ * Gives the model's calls the names that tools have here, and ids that are unique within the session: a provider's id
+ * stays unless it is empty or was used before.
+ */
+export function nameCalls(
+  calls: readonly AssembledCall[],
+  tools: readonly Tool[],
+  { turn, messages }: Pick<TurnState, 'turn' | 'messages'>,
+  step: number,
+): readonly PlannedCall[] {
+  const names = new Map(tools.map(({ definition }) => [modelToolName(definition.name), definition.name]));
+  const used = new Set(messages.flatMap(({ toolCalls }) => (toolCalls ?? []).map(({ id }) => id)));
+  return calls.map((call, position) => {
+    const kept = call.id !== null && !used.has(call.id) ? call.id : null;
+    const id = kept ?? `call_${idempotencyKeyOf(turn.id, step, position)}`;
+    used.add(id);
+    return { id, name: names.get(call.name) ?? call.name, arguments: call.arguments, invalid: call.invalid };
+  });
+}
