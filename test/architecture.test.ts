@@ -59,7 +59,7 @@ describe('the import rules', () => {
     ['service → service', 'services/gateway/src/main.ts', "import { x } from '@turnwire/agent-worker/agent-worker';"],
     ['service → demo model', 'services/gateway/src/main.ts', "import { x } from '@turnwire/demo-model/server';"],
     ['all-in-one → by path', 'services/all-in-one/src/main.ts', "import { x } from '../../gateway/src/gateway.ts';"],
-    ['service → shared by path', 'services/gateway/src/a.ts', "import '@turnwire/shared/domain/a';"],
+    ['service → shared by path', 'services/gateway/src/a.ts', "import '../../../packages/shared/src/domain/a.ts';"],
     ['demo model → shared', 'packages/demo-model/src/a.ts', "import { x } from '@turnwire/shared/domain/x';"],
     ['a folder in no layer', `${shared}/other/a.ts`, 'export const a = 1;'],
     ['a file in no folder', `${shared}/a.ts`, 'export const a = 1;'],

@@ -270,6 +270,7 @@ describe('a reader that does not read', () => {
       metrics: counting,
       model,
       keys: [],
+      allowStdio: true,
       metricsKey: null,
       host: '127.0.0.1',
       port: 0,

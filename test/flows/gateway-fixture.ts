@@ -44,6 +44,7 @@ export async function startFixture(script: Script, options: Partial<GatewayOptio
     ...adapters,
     model: { label: 'scripted', demo: true },
     keys: [],
+    allowStdio: true,
     metricsKey: null,
     host: '127.0.0.1',
     port: 0,

@@ -547,9 +547,16 @@ describe('with keys', () => {
 describe('the server', () => {
   afterEach(() => fixture.close());
 
+  test('takes no command for an MCP server where its operator does not allow that', async () => {
+    fixture = await startFixture(silent, { allowStdio: false });
+    expect(code(await fixture.call('PUT', '/v1/mcp-servers/files', { command: 'npx' }))).toBe('403 forbidden');
+    expect((await fixture.call('PUT', '/v1/mcp-servers/files', { url: 'https://x.test/mcp' })).status).toBe(201);
+  });
+
   test('refuses to be open to all without keys', async () => {
     fixture = await startFixture(silent);
-    const deps = { ...fixture.adapters, model: { label: 'm', demo: false }, keys: [], metricsKey: null, port: 0 };
+    const model = { label: 'm', demo: false };
+    const deps = { ...fixture.adapters, model, keys: [], allowStdio: true, metricsKey: null, port: 0 };
     for (const host of ['0.0.0.0', '::', '10.0.0.1']) {
       await expect(startGateway({ ...deps, host })).rejects.toMatchObject({ code: 'forbidden' });
     }

@@ -51,6 +51,7 @@ async function startServices(configuration: Configuration, adapters: Adapters, m
     ...adapters,
     model: { label: model.label, demo: model.demo !== null },
     keys: configuration.apiKeys,
+    allowStdio: configuration.toolsAllowStdio,
     metricsKey,
     host,
     port,

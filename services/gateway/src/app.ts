@@ -1,12 +1,15 @@
 import Fastify from 'fastify';
 import type { App } from './app-type.ts';
+import { acceptKeyAsPassword, serveBoard } from './board/serve-board.ts';
 import type { GatewayDeps } from './gateway-deps.ts';
+import { createAccessLog } from './plugins/access-log.ts';
 import { authenticate } from './plugins/authenticate.ts';
 import { serveDocs } from './plugins/docs.ts';
 import { guardLoopback } from './plugins/guard-loopback.ts';
 import { describeApi } from './plugins/openapi.ts';
 import { parseJson } from './plugins/parse-json.ts';
-import { handleProblems, refuseWhileClosing, sendProblem } from './plugins/problem-handler.ts';
+import { ParserRefusals } from './plugins/parser-refusals.ts';
+import { handleProblems, refuseWhileClosing, requireHost, sendProblem } from './plugins/problem-handler.ts';
 import { compileValidator } from './plugins/validate.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { eventRoutes } from './routes/events.ts';
@@ -24,9 +27,10 @@ const MAX_BODY_BYTES = 1024 * 1024;
 
 /** The HTTP application, ready to listen. Closing it ends its event streams first. */
 export async function createApp(deps: GatewayDeps): Promise<App> {
+  const logAccess = createAccessLog(deps);
+  const refusals = new ParserRefusals(deps);
   const app: App = Fastify({
     bodyLimit: MAX_BODY_BYTES,
-    exposeHeadRoutes: false,
     // A body that does not arrive; event streams are answers and have all the time.
     requestTimeout: 60_000,
     return503OnClosing: false, // ours is a problem document
@@ -34,21 +38,31 @@ export async function createApp(deps: GatewayDeps): Promise<App> {
     schemaController: { compilersFactory: { buildValidator: unused, buildSerializer: unused } },
     genReqId: () => deps.ids.next('req'),
     routerOptions: { maxParamLength: 256 },
-    frameworkErrors: (error, request, reply) => sendProblem(error, request, reply, deps.log),
+    // A path that can't be read comes by no hook.
+    frameworkErrors(error, request, reply) {
+      logAccess(request, reply);
+      sendProblem(error, request, reply, deps.log);
+    },
+    http: { requireHostHeader: false }, // ours is a problem document
+    clientErrorHandler: (error, socket) => refusals.refuse(error, socket),
   });
+  app.server.on('request', (_request, response) => refusals.observe(response));
+  // What a caller expects beyond `100-continue` may be ignored (RFC 9110, 10.1.1); Node alone would answer without a word.
+  app.server.on('checkExpectation', (...exchange) => app.server.emit('request', ...exchange));
   // What a handler gives is trusted, so writing it is all there is to do.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setValidatorCompiler(compileValidator);
+  app.addHook('onRequest', async (request, reply) => logAccess(request, reply));
   handleProblems(app, deps.log);
   refuseWhileClosing(app);
+  requireHost(app);
   if (deps.keys.length === 0) guardLoopback(app);
-  app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id);
-  });
+  acceptKeyAsPassword(app);
   authenticate(app, deps.keys);
   parseJson(app);
   await describeApi(app, deps.keys.length > 0);
-  serveDocs(app);
+  serveDocs(app, deps.log);
+  serveBoard(app, deps);
   const streams = new EventStreams(deps);
   app.addHook('preClose', async () => streams.close());
   registerRoutes(app, { ...deps, streams });

@@ -24,6 +24,8 @@ export interface GatewayDeps {
   readonly model: { readonly label: string; readonly demo: boolean };
   /** None: everything is tenant `default` with role admin, on a loopback address only. */
   readonly keys: readonly ApiKey[];
+  /** Whether an MCP server may be a command that runs on this machine. */
+  readonly allowStdio: boolean;
   /** Null: `/metrics` is open. */
   readonly metricsKey: string | null;
 }

@@ -7,7 +7,9 @@ import { isoTime } from './views.ts';
 
 export const agentIdSchema = z
   .string()
-  .regex(/^[A-Za-z0-9._-]{1,128}$/, 'must be 1 to 128 letters, digits, dots, underscores or hyphens');
+  .regex(/^[A-Za-z0-9._-]{1,128}$/, 'must be 1 to 128 letters, digits, dots, underscores or hyphens')
+  // Clients take these for steps in the path, however they are encoded.
+  .refine((id) => id !== '.' && id !== '..', 'must not be "." or ".."');
 
 /** The body of `PUT /v1/agents/{id}`. */
 export const putAgentSchema = agentSettingsSchema

@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import type { Page } from '../domain/page.ts';
 
+const LIMIT = 'must be a whole number from 1 to 200';
+
 /** `?limit&cursor` of every list. */
 export const pageQuerySchema = z.object({
-  limit: z.coerce.number().int().min(1).max(200).default(50).describe('Items per page'),
+  limit: z.coerce.number(LIMIT).int(LIMIT).min(1, LIMIT).max(200, LIMIT).default(50).describe('Items per page'),
   cursor: z
     .string()
     .min(1)

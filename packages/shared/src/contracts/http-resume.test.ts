@@ -49,6 +49,8 @@ describe('a resume', () => {
     [{ action: 'edit' }, 'action'],
     [{ action: 'respond', decisions: {} }, 'action'],
     [{ action: 'maybe' }, 'action'],
+    [{ reason: 'too dear' }, 'reason'],
+    [{ reason: 'too dear', decisions: {} }, 'reason'],
     [{ text: 'x', action: 'approve' }, 'text'],
     [{ text: 'x', decisions: {} }, 'text'],
     [{ decisions: { a: { action: 'edit' } } }, 'decisions.a.arguments'],

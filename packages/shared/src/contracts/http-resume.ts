@@ -26,7 +26,7 @@ export const resumeSchema = z
       .refine((action) => action === 'approve' || action === 'reject', PER_CALL)
       .optional()
       .describe('For every call that `decisions` does not name: `approve` or `reject`'),
-    reason: reason.describe('Goes with `action: "reject"`'),
+    reason: reason.describe('Goes with `action`; the model reads it where calls are rejected'),
     decisions: z
       .record(z.string().max(200), decisionSchema)
       .refine((decisions) => Object.keys(decisions).length <= 500, 'must be at most 500')
@@ -34,7 +34,11 @@ export const resumeSchema = z
       .describe('By the id of the tool call. Calls that are not decided keep the session waiting'),
     text: text(1, 200_000).optional().describe('Guidance for the model, where a pause is resumed'),
   })
-  .superRefine(({ action, decisions, text: guidance }, context) => {
+  .superRefine(({ action, reason: why, decisions, text: guidance }, context) => {
+    // By itself it would approve, which whoever gives a reason hardly means.
+    if (why !== undefined && action === undefined) {
+      context.addIssue({ code: 'custom', path: ['reason'], message: '"reason" goes with "action".' });
+    }
     if (guidance === undefined || (action === undefined && decisions === undefined)) return;
     const message = '"text" resumes a pause and goes with neither "action" nor "decisions".';
     context.addIssue({ code: 'custom', path: ['text'], message });

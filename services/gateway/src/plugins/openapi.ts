@@ -1,5 +1,7 @@
+import { STATUS_CODES } from 'node:http';
 import swagger from '@fastify/swagger';
 import { problemSchema } from '@turnwire/shared/contracts/http-problem';
+import type { RouteOptions } from 'fastify';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import type { App } from '../app-type.ts';
 import { PROBLEM_CODES, PROBLEM_KINDS } from './problem.ts';
@@ -42,10 +44,9 @@ export async function describeApi(app: App, isKeyNeeded: boolean): Promise<void>
     transform: (document) => {
       const response = { ...Object(document.schema?.response), default: PROBLEM_RESPONSE };
       const { schema, url } = jsonSchemaTransform({ ...document, schema: { ...document.schema, response } });
-      const isPost = document.route.method === 'POST';
-      return { schema: isPost ? { ...schema, headers: IDEMPOTENCY_KEY } : schema, url };
+      return { schema: { ...schema, ...whatCallersNeed(document.route) }, url };
     },
-    transformObject: (document) => withoutInputs(jsonSchemaTransformObject(document)),
+    transformObject: (document) => withPlainWords(withoutInputs(jsonSchemaTransformObject(document))),
   });
   app.route({
     method: 'GET',
@@ -56,6 +57,15 @@ export async function describeApi(app: App, isKeyNeeded: boolean): Promise<void>
   });
 }
 
+/** What follows from a route's settings rather than from its schemas. */
+function whatCallersNeed({ method, config }: RouteOptions) {
+  return {
+    ...(method === 'POST' ? { headers: IDEMPOTENCY_KEY } : {}),
+    ...(config?.access === 'admin' ? { description: 'For keys with the role `admin`.' } : {}),
+    ...(config?.access === 'open' ? { security: [] } : {}),
+  };
+}
+
 type Described = ReturnType<typeof jsonSchemaTransformObject>;
 
 /** Each named schema comes in two forms, as it is sent and as it is read. Named are only those that are sent. */
@@ -63,4 +73,27 @@ function withoutInputs(document: Described): Described {
   if (!('components' in document) || document.components?.schemas === undefined) return document;
   const names = Object.entries(document.components.schemas).filter(([name]) => !name.endsWith('Input'));
   return { ...document, components: { ...document.components, schemas: Object.fromEntries(names) } } as Described;
+}
+
+interface Body {
+  readonly anyOf?: readonly { readonly type?: string }[];
+}
+
+interface Operation {
+  readonly requestBody?: { required: boolean; readonly content: Readonly<Record<string, { readonly schema: Body }>> };
+  readonly responses: Readonly<Record<string, { description: string }>>;
+}
+
+/** Mends what the generator says of every operation: that its body is required, and that its answers are "default". */
+function withPlainWords(document: Described): Described {
+  const operations = Object.values(document.paths ?? {}).flatMap((path) => Object.values(path ?? {}) as Operation[]);
+  for (const { requestBody, responses } of operations) {
+    // What may be null may be left out.
+    const isOptional = requestBody?.content['application/json']?.schema.anyOf?.some(({ type }) => type === 'null');
+    if (requestBody !== undefined && isOptional === true) requestBody.required = false;
+    for (const [status, response] of Object.entries(responses)) {
+      if (response.description === 'Default Response') response.description = STATUS_CODES[status] ?? status;
+    }
+  }
+  return document;
 }

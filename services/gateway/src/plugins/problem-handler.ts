@@ -2,7 +2,7 @@ import { AppError, unavailable } from '@turnwire/shared/domain/errors';
 import type { Logger } from '@turnwire/shared/ports/logger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from '../app-type.ts';
-import { type Problem, problemOf } from './problem.ts';
+import { type Problem, ProtocolError, problemOf } from './problem.ts';
 
 /** Answers every error, whoever threw it, as a problem document. */
 export function handleProblems(app: App, log: Logger): void {
@@ -33,6 +33,13 @@ function headersOf({ code }: Problem): Record<string, string> {
 /** The path without its query, which may hold what is nobody's business. */
 function pathOf(request: FastifyRequest): string {
   return request.url.split('?', 1)[0] ?? '';
+}
+
+/** As HTTP asks of a server (RFC 9112, 3.2). */
+export function requireHost(app: App): void {
+  app.addHook('onRequest', async ({ headers, raw }) => {
+    if (headers.host === undefined && raw.httpVersion !== '1.0') throw new ProtocolError(400, 'Give a "Host" header.');
+  });
 }
 
 /** Refuses every request from the moment on that the server closes. */

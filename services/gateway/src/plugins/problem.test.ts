@@ -45,6 +45,13 @@ describe('a problem', () => {
     expect(JSON.stringify(problem)).not.toMatch(/secret|undefined/);
   });
 
+  test('names the field that a store refuses where all such fields are named', () => {
+    const error = new AppError('invalid_request', 'No such cursor.', { details: { path: 'cursor' } });
+    const problem = problemOf(error, '/');
+    expect(problem).toMatchObject({ errors: [{ path: 'cursor', message: 'No such cursor.' }] });
+    expect(problem).not.toHaveProperty('path');
+  });
+
   test('of the protocol keeps its status', () => {
     expect(problemOf(new ProtocolError(400, 'Bad header.'), '/')).toMatchObject({
       status: 400,

@@ -33,7 +33,8 @@ export interface Problem {
   readonly title: string;
   readonly status: number;
   readonly detail: string;
-  readonly instance: string;
+  /** Absent where there was no path to read. */
+  readonly instance?: string;
   readonly code: ProblemCode;
   readonly [fact: string]: unknown;
 }
@@ -52,18 +53,25 @@ export class ProtocolError extends AppError {
 }
 
 /** The problem document of an error (RFC 9457). What is no refusal is `internal` and says nothing of its cause. */
-export function problemOf(error: unknown, instance: string): Problem {
+export function problemOf(error: unknown, path?: string): Problem {
   const refusal = refusalOf(error);
   const code = PROBLEM_CODES.find((candidate) => candidate === refusal?.code) ?? 'internal';
   const { status: usual, title } = PROBLEM_KINDS[code];
   const type = `urn:turnwire:problem:${code}`;
+  const instance = path === undefined ? {} : { instance: path };
   if (refusal === null || code === 'internal') {
     const detail = 'The server failed to answer; its log says why.';
-    return { type, title, status: usual, detail, instance, code };
+    return { type, title, status: usual, detail, ...instance, code };
   }
   const status = refusal instanceof ProtocolError ? refusal.status : usual;
   // The facts come first: none of them replaces a member that every problem has.
-  return { ...refusal.details, type, title, status, detail: refusal.message, instance, code };
+  return { ...factsOf(refusal), type, title, status, detail: refusal.message, ...instance, code };
+}
+
+/** A store names the field that it refuses by `path` alone; clients find all such fields in one place. */
+function factsOf({ details, message }: AppError): Readonly<Record<string, unknown>> {
+  const { path, ...facts } = details;
+  return typeof path === 'string' ? { ...facts, errors: [{ path, message }] } : details;
 }
 
 function refusalOf(error: unknown): AppError | null {

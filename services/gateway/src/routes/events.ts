@@ -9,12 +9,14 @@ export function eventRoutes(app: App, { store, streams }: RouteDeps): void {
   app.route({
     method: 'GET',
     url: '/v1/sessions/:id/events',
+    exposeHeadRoute: false, // there is no end to come to
     schema: {
       operationId: 'streamEvents',
       summary: "Follow a session's events; the stream stays open",
-      description: 'The header `Last-Event-ID` resumes after an event, and wins over `after`.',
+      description: '`Last-Event-ID` resumes after an event, and wins over `after`.',
       tags: ['events'],
       params: z.object({ id: z.string() }),
+      headers: z.looseObject({ 'last-event-id': z.string().optional() }),
       querystring: z.object({
         after: z.string().optional().describe('Id of an event; 0 or -1: all that is in the log; absent: from now on'),
         turnId: z.string().min(1).max(200).optional().describe("Only this turn's events"),
@@ -24,8 +26,7 @@ export function eventRoutes(app: App, { store, streams }: RouteDeps): void {
     handler: async (request, reply) => {
       const key = sessionKeyOf(request, request.params.id);
       const { after, turnId = null } = request.query;
-      const lastEventId = request.headers['last-event-id'];
-      const cursor = cursorOf(typeof lastEventId === 'string' ? lastEventId : undefined, after);
+      const cursor = cursorOf(request.headers['last-event-id'], after);
       // First the place on the stream, then the state: what happens in between is not missed.
       const seat = await streams.join(key);
       try {

@@ -17,7 +17,6 @@ export function healthRoutes(app: App, deps: RouteDeps): void {
   app.route({
     method: 'GET',
     url: '/healthz',
-    exposeHeadRoute: true,
     config,
     schema: {
       operationId: 'getHealth',
@@ -30,7 +29,6 @@ export function healthRoutes(app: App, deps: RouteDeps): void {
   app.route({
     method: 'GET',
     url: '/readyz',
-    exposeHeadRoute: true,
     config,
     schema: {
       operationId: 'getReadiness',

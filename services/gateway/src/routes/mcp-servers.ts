@@ -5,12 +5,13 @@ import {
   mcpServerView,
   putMcpServerSchema,
 } from '@turnwire/shared/contracts/http-mcp-servers';
+import { AppError } from '@turnwire/shared/domain/errors';
 import type { App } from '../app-type.ts';
 import { keepSecrets } from './keep-secrets.ts';
 import { registrationRoutes } from './registrations.ts';
 import type { RouteDeps } from './route-deps.ts';
 
-export function mcpServerRoutes(app: App, { store }: RouteDeps): void {
+export function mcpServerRoutes(app: App, { store, allowStdio }: RouteDeps): void {
   registrationRoutes(app, {
     store: store.mcpServers,
     plural: 'mcp-servers',
@@ -23,6 +24,7 @@ export function mcpServerRoutes(app: App, { store }: RouteDeps): void {
     parse(name, body, stored) {
       const server = mcpServerOf(name, body);
       if (server.transport === 'stdio') {
+        if (!allowStdio) throw commandsRefused();
         const known = stored?.transport === 'stdio' ? stored.env : {};
         return { ...server, env: keepSecrets('env', server.env, known) };
       }
@@ -30,4 +32,10 @@ export function mcpServerRoutes(app: App, { store }: RouteDeps): void {
       return { ...server, headers: keepSecrets('headers', server.headers, known) };
     },
   });
+}
+
+function commandsRefused(): AppError {
+  const message =
+    'This server starts no commands for MCP servers: give a "url", or have its operator set TOOLS_ALLOW_STDIO.';
+  return new AppError('forbidden', message);
 }

@@ -76,6 +76,7 @@ function open(bench: Bench, view: Partial<StreamView>) {
 
 const NOTHING = { tail: null, turnIsOver: false };
 const pause = async () => {};
+const admission = async () => {};
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -97,7 +98,7 @@ describe('catching up', () => {
           const left = [...bursts];
           const replay = (after: number) => bench.replay(after, () => bench.write(left.shift() ?? 0));
           bench.write(left.shift() ?? 0);
-          await catchUp({ hub: bench.hub, place, client, known: NOTHING, replay, pause });
+          await catchUp({ hub: bench.hub, place, client, known: NOTHING, replay, admission, pause });
           bench.write(5);
           await settle();
           expect(ids()).toEqual(range(from + 1, bench.log.length));
@@ -119,13 +120,33 @@ describe('catching up', () => {
       bench.replay(after, () => {
         pages += 1;
       });
-    const done = catchUp({ hub: bench.hub, place, client, known: NOTHING, replay, pause });
+    const done = catchUp({ hub: bench.hub, place, client, known: NOTHING, replay, admission, pause });
     await settle();
     expect(pages).toBe(0);
     sink.resume();
     await done;
     await settle();
     expect(ids()).toEqual(range(1, 20));
+  });
+
+  test('asks for admission before each page, and after each time that it waited for the client', async () => {
+    const bench = new Bench();
+    bench.write(2000, 100);
+    const { place, client, ids } = open(bench, {});
+    let admissions = 0;
+    const most: number[] = [];
+    let taken = 0;
+    const countingAdmission = async () => {
+      admissions += 1;
+      most.push(client.cursor - taken);
+      taken = client.cursor;
+    };
+    const replay = (after: number) => bench.replay(after, () => {});
+    await catchUp({ hub: bench.hub, place, client, known: NOTHING, replay, admission: countingAdmission, pause });
+    await settle();
+    expect(ids()).toHaveLength(2000);
+    expect(admissions).toBeGreaterThan(2000 / 500);
+    expect(Math.max(...most)).toBeLessThanOrEqual(500);
   });
 
   test('ends when the client goes, and nobody is kept waiting', async () => {
@@ -139,6 +160,7 @@ describe('catching up', () => {
       client,
       known: NOTHING,
       replay: (after) => bench.replay(after, () => {}),
+      admission,
       pause,
     });
     await settle();
@@ -159,6 +181,7 @@ describe('catching up', () => {
       client,
       known: NOTHING,
       replay: (after) => bench.replay(after, () => {}),
+      admission,
       pause,
     });
     await settle();
@@ -179,7 +202,7 @@ describe('catching up', () => {
     bench.log.push(...logged.map((id) => (id === 0 ? { ...eventOf(100), prev: 0 } : eventOf(id))));
     const { place, client, sink, text } = open(bench, { cursor });
     const replay = (after: number) => bench.replay(after, () => {});
-    await catchUp({ hub: bench.hub, place, client, known, replay, pause });
+    await catchUp({ hub: bench.hub, place, client, known, replay, admission, pause });
     await settle();
     const seen = [...text().matchAll(/^id: (\d+)|"from":(\d+),"to":(\d+)/gm)];
     const said = seen.map(([, id, from, to]) => id ?? `gap ${from}-${to}`);
@@ -246,7 +269,7 @@ describe('a live client', () => {
     const { place, sink, client } = open(bench, {});
     sink.pause();
     const replay = (after: number) => bench.replay(after, () => {});
-    const done = catchUp({ hub: bench.hub, place, client, known: NOTHING, replay, pause });
+    const done = catchUp({ hub: bench.hub, place, client, known: NOTHING, replay, admission, pause });
     await settle();
     for (let n = 0; n < 12; n += 1) client.beat();
     expect(bench.drops).toBe(0);

@@ -17,6 +17,8 @@ export interface CatchUp {
   readonly client: ClientStream;
   readonly known: KnownEnd;
   readonly replay: (after: number) => AsyncIterable<readonly SessionEvent[]>;
+  /** Resolves when this reader may go on for one page. */
+  readonly admission: () => Promise<void>;
   readonly pause: () => Promise<void>;
 }
 
@@ -24,11 +26,12 @@ export interface CatchUp {
  * Reads the log for a client, at the client's pace, until it can go live without a loss or a repetition: the hub keeps
  * what comes meanwhile, and where that was too much, the log has it. Ends also when the client is gone or done.
  */
-export async function catchUp({ hub, place, client, known, replay, pause }: CatchUp): Promise<void> {
+export async function catchUp({ hub, place, client, known, replay, admission, pause }: CatchUp): Promise<void> {
   let fruitless = 0;
   for (let pass = 1; !client.ended; pass += 1) {
     const before = client.cursor;
-    await readLog(client, replay(before));
+    await admission();
+    await readLog(client, replay(before), admission);
     if (pass === 1) admitLosses(client, known);
     if (client.ended || hub.goLive(place, client)) return;
     fruitless = client.cursor > before ? 0 : fruitless + 1;
@@ -39,15 +42,23 @@ export async function catchUp({ hub, place, client, known, replay, pause }: Catc
   }
 }
 
-async function readLog(client: ClientStream, pages: AsyncIterable<readonly SessionEvent[]>): Promise<void> {
+async function readLog(
+  client: ClientStream,
+  pages: AsyncIterable<readonly SessionEvent[]>,
+  admission: CatchUp['admission'],
+): Promise<void> {
   for await (const events of pages) {
     for (const event of events) {
       // A log that was emptied has forgotten what came before: whether the client has all of that, nobody knows.
       if (event.prev === 0 && client.cursor > 0 && event.id > client.cursor) client.sayGap(event.id - 1);
       client.take(new Frame(event));
-      if (client.full) await client.drained();
+      if (client.full) {
+        await client.drained();
+        await admission();
+      }
       if (client.ended) return;
     }
+    await admission();
   }
 }
 

@@ -5,7 +5,7 @@ import { announcementFrame, type Frame, gapFrame, HEARTBEAT } from './frame.ts';
 /** Unread bytes (of this process, not of the kernel) past which a live client is dropped. */
 const MAX_BACKLOG = 1024 * 1024;
 
-/** Heartbeats in a row that find the client's socket full, and nothing moving, before it is dropped: a minute. */
+/** Heartbeats in a row that find the client behind, with never a moment in which it had taken all, before it is dropped: a minute. */
 const MAX_STALLED_BEATS = 12;
 
 export interface StreamView {
@@ -125,7 +125,7 @@ export class ClientStream {
     });
   }
 
-  /** Keeps the connection open, or drops it when nothing has moved for long, also where the last bytes do not get out. */
+  /** Keeps the connection open, or drops it when the client has been behind for long, also where the last bytes do not get out. */
   beat(): void {
     if (!this.full && !this.#response.writableEnded) {
       this.#stalledBeats = 0;

@@ -7,6 +7,7 @@ import { catchUp, type KnownEnd } from './catch-up.ts';
 import { ClientStream, type StreamView } from './client-stream.ts';
 import { GREETING, SSE_HEADERS } from './frame.ts';
 import { Heartbeat } from './heartbeat.ts';
+import { ReadingQueue } from './reading-queue.ts';
 import { type HubHost, type Place, SessionHub } from './session-hub.ts';
 
 interface Entry {
@@ -36,6 +37,7 @@ type StreamDeps = Pick<GatewayDeps, 'bus' | 'clock' | 'log' | 'metrics'>;
 export class EventStreams implements HubHost {
   readonly #deps: StreamDeps;
   readonly #heartbeat: Heartbeat;
+  readonly #readers = new ReadingQueue();
   readonly #entries = new Map<string, Entry>();
   #closed = false;
 
@@ -116,7 +118,8 @@ export class EventStreams implements HubHost {
     if (view.fresh && hub.goLive(place, client)) return;
     const { bus, clock, log } = this.#deps;
     const replay = (after: number) => bus.replay(hub.key, after);
-    catchUp({ hub, place, client, known, replay, pause: () => clock.sleep(10) })
+    const admission = () => this.#readers.admission();
+    catchUp({ hub, place, client, known, replay, admission, pause: () => clock.sleep(10) })
       .catch((error: unknown) => {
         log.warn({ ...hub.key, error }, 'an event stream was broken off: the log could not be read');
         client.abort();
