@@ -1,16 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isLastAttempt, retryDelay } from '@turnwire/shared/adapters/job-queue-retry';
+import { type Database, openDatabase } from '@turnwire/shared/adapters/sqlite/database';
+import { createSqliteJobQueue } from '@turnwire/shared/adapters/sqlite/job-queue';
+import { allMigrations } from '@turnwire/shared/adapters/sqlite/migrations/all-migrations';
+import { createSystemIds } from '@turnwire/shared/adapters/system/ids';
 import { unavailable } from '@turnwire/shared/domain/errors';
 import type { Job, JobQueue } from '@turnwire/shared/ports/job-queue';
 import { createManualClock } from '@turnwire/shared/testing/manual-clock';
 import { createRecordingLogger, type LogLine } from '@turnwire/shared/testing/recording-logger';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Database, openDatabase } from '@turnwire/shared/adapters/sqlite/database';
-import { createSqliteJobQueue } from '@turnwire/shared/adapters/sqlite/job-queue';
-import { isLastAttempt, retryDelay } from '@turnwire/shared/adapters/sqlite/job-queue-retry';
-import { allMigrations } from '@turnwire/shared/adapters/sqlite/migrations/all-migrations';
-import { createSystemIds } from '@turnwire/shared/adapters/system/ids';
 import { createMortalClock } from '../stack/mortal-clock.ts';
 import { describeJobQueue, type QueueHarness } from './job-queue/describe-job-queue.ts';
 

@@ -1,4 +1,4 @@
-import type { JobKind } from '../../ports/job-queue.ts';
+import type { JobKind } from '../ports/job-queue.ts';
 
 interface RetryPolicy {
   readonly attempts: number;

@@ -1,9 +1,9 @@
 import type { Clock, Ids } from '../../ports/clock.ts';
 import type { Consumer, Job, JobHandler, JobKind, JobRecord, JobState } from '../../ports/job-queue.ts';
 import type { Logger } from '../../ports/logger.ts';
+import { isLastAttempt, retryDelay } from '../job-queue-retry.ts';
 import { JobBacklog } from './job-queue-backlog.ts';
 import { JobHistory } from './job-queue-history.ts';
-import { isLastAttempt, retryDelay } from './job-queue-retry.ts';
 import { type JobTable, type PendingJob, recordOf } from './job-queue-table.ts';
 
 export interface LaneOptions {
