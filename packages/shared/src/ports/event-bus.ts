@@ -39,7 +39,7 @@ export interface EventBus {
   subscribe(key: SessionKey, listener: EventListener): Promise<Subscription>;
   /**
    * Logged events with an id greater than `after`, in order, in pages, up to the end of the log (events of which a
-   * subscriber was told are in it). Read lazily: the reader's pace is the pace. Older ones may be gone: see `prev`.
+   * subscriber was told are in it). Read lazily: the reader's pace is the pace. Older ones may be gone: see `prev`. Throws `unavailable` while the log cannot be reached.
    */
   replay(key: SessionKey, after: number): AsyncIterable<readonly SessionEvent[]>;
   /** Tells current subscribers something that is not logged. Best effort. */
@@ -50,9 +50,12 @@ export interface EventBus {
    */
   nudge(key: SessionKey): void;
   onNudge(key: SessionKey, listener: () => void): Subscription;
-  /** Removes a session's log. */
+  /** Removes a session's log, for good: the id is not used again. */
   delete(key: SessionKey): Promise<void>;
-  /** Removes events older than `before` (ms since the epoch), at most `limit`. Returns how many. */
+  /**
+   * Removes events older than `before` (ms since the epoch), at most `limit`. Returns how many; a bus whose server
+   * ages its events by itself has nothing to do here.
+   */
   prune(before: number, limit: number): Promise<number>;
   /** Throws `unavailable` if the bus does not answer. */
   ping(): Promise<void>;
