@@ -19,10 +19,7 @@ export type DemoModelOptions = {
   pace?: number;
 };
 
-/** The demo model at its own pace, as a handler for any model name. */
-export const demoHandler: ModelHandler = createDemoHandler(DEMO_PACE_MS);
-
-/** @param paceMs milliseconds between pieces; 0 sends at once */
+/** The demo model as a handler for any model name; `paceMs` are milliseconds between pieces, 0 sends at once. */
 export function createDemoHandler(paceMs: number): ModelHandler {
   // A whole answer is not watched while it grows, so it is not paced.
   return ({ body }, reply) => speak(planAnswer(body), reply, body.stream === true ? paceMs : 0);

@@ -13,7 +13,7 @@ function isoTimeOrNull(ms: number | null): string | null {
   return ms === null ? null : isoTime(ms);
 }
 
-export function interruptView(interrupt: Interrupt) {
+function interruptView(interrupt: Interrupt) {
   const { id, turnId, reason, beforeNodes, toolCalls, createdAt, expiresAt } = interrupt;
   return {
     id,

@@ -169,7 +169,7 @@ export class ChangeBuilder {
 }
 
 /** When a worker is needed even if nobody wakes one. Pure, so that each store sweeps by one indexed field. */
-export function dueAt(session: Session, head: Turn | null, now: number): number | null {
+function dueAt(session: Session, head: Turn | null, now: number): number | null {
   if (session.lease.holder !== null) return session.lease.expiresAt;
   if (session.outbox.length > 0) return now;
   if (head === null) return null;

@@ -87,7 +87,7 @@ export function tokenOf(id: number): number {
   return Math.floor(id / COUNTER_SPAN);
 }
 
-export const TERMINAL_EVENT_TYPES = ['done', 'error', 'cancelled'] as const;
+const TERMINAL_EVENT_TYPES = ['done', 'error', 'cancelled'] as const;
 
 export function isTerminalEvent(type: string): boolean {
   return (TERMINAL_EVENT_TYPES as readonly string[]).includes(type);

@@ -4,9 +4,6 @@ import type { RequestedCall } from './message.ts';
 export const INTERRUPT_REASONS = ['tool_approval', 'idle', 'repeated_error', 'child'] as const;
 export type InterruptReason = (typeof INTERRUPT_REASONS)[number];
 
-export const DECISION_ACTIONS = ['approve', 'reject', 'edit', 'respond'] as const;
-export type DecisionAction = (typeof DECISION_ACTIONS)[number];
-
 /** What a person said of one tool call. */
 export type Decision =
   | { readonly action: 'approve' }

@@ -47,7 +47,7 @@ export interface Session {
  * made, or the waiting turn is to be ended · `next`: a turn ended and another is queued · `rest`: a turn ended, nothing
  * is queued · `complete`, `fail`, `cancel`: a task's turn ended.
  */
-export const SESSION_TRANSITIONS = {
+const SESSION_TRANSITIONS = {
   IDLE: { accept: 'RUNNING' },
   RUNNING: {
     accept: 'RUNNING',
