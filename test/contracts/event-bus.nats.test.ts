@@ -197,10 +197,10 @@ describe.skipIf(backend === null)('on NATS', () => {
         await expect(attempt()).rejects.toMatchObject({ code: 'unavailable' });
       }
       bus.nudge(key);
-      expect(performance.now() - begun).toBeLessThan(100);
+      expect(performance.now() - begun).toBeLessThan(1_000);
       writer.append(deltas(1, 3));
       await expect(writer.flush()).rejects.toMatchObject({ code: 'unavailable', retry: true });
-      expect(performance.now() - begun).toBeLessThan(3_000);
+      expect(performance.now() - begun).toBeLessThan(6_000);
       writer.append([delta(4)]);
       harness.proxy.mend();
       await persist(() => writer.flush());

@@ -57,7 +57,7 @@ async function expectAnswer(stack: FlowStack, tools: Tools, scene: Scene, follow
 }
 
 describe.each(profiles())('$name: kill -9', (profile) => {
-  const stack = useStack(profile, { env: SHORT_TIMES });
+  const stack = useStack(profile, { env: { ...SHORT_TIMES, LEASE_MS: '5000' } });
 
   test('with 30 turns at 30 different places loses none of them', async () => {
     const tools = await registerTools(stack);

@@ -7,8 +7,11 @@ import { reconnectDelay } from './reconnect-delay.ts';
 
 /** For how long callers wait for a connection: until the first one stands, or after one was lost. */
 const PATIENCE_MS = 1_000;
-/** A server that says nothing for so long is taken for dead, and its connection closed with all that waits on it. */
-const ANSWER_MS = 1_000;
+/**
+ * A server that says nothing for so long is taken for dead, and its connection closed with all that waits on it. Not
+ * less: a process that is short of processor time reads late what was answered in time.
+ */
+const ANSWER_MS = 2_500;
 
 /**
  * The connection of those who would rather hear `unavailable` than wait: nothing is kept for later while Redis is away,
@@ -33,7 +36,7 @@ export class CallerConnection {
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
-      connectTimeout: ANSWER_MS,
+      connectTimeout: PATIENCE_MS,
       socketTimeout: ANSWER_MS,
     });
     this.client.on('error', (error) => this.#onLoss(error));
