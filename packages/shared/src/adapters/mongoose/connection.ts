@@ -1,0 +1,53 @@
+import { type Connection, type ConnectOptions, createConnection } from 'mongoose';
+import { unavailable } from '../../domain/errors.ts';
+
+/** A server that is away is noticed within this time, so that callers answer 503 instead of hanging. */
+const SERVER_SELECTION_MS = 2_000;
+
+/** A server that took a command and is silent: longer than any command of ours, shorter than people wait. */
+const SOCKET_MS = 10_000;
+
+/**
+ * Connects, and keeps connecting: after an outage the driver finds the servers again by itself. What was promised is on
+ * the disks of a majority, and everything is read from the primary. Throws `unavailable`.
+ */
+export async function openConnection(url: string, options: ConnectOptions = {}): Promise<Connection> {
+  const connection = createConnection(url, {
+    ...(namesDatabase(url) ? {} : { dbName: 'turnwire' }),
+    appName: 'turnwire',
+    autoIndex: false, // made once, and awaited, by `openCollections`
+    autoCreate: false,
+    bufferCommands: false, // a command without a connection fails at once
+    serverSelectionTimeoutMS: SERVER_SELECTION_MS,
+    connectTimeoutMS: SERVER_SELECTION_MS,
+    waitQueueTimeoutMS: SERVER_SELECTION_MS,
+    socketTimeoutMS: SOCKET_MS,
+    readPreference: 'primary',
+    writeConcern: { w: 'majority', journal: true },
+    ...options,
+  });
+  try {
+    return await connection.asPromise();
+  } catch (error) {
+    await connection.close(true).catch(() => undefined);
+    throw unavailable('The store', error);
+  }
+}
+
+/** Not by `URL`: a connection string may name several hosts. */
+function namesDatabase(url: string): boolean {
+  return /^[^:]+:\/\/[^/]+\/[^?]/.test(url);
+}
+
+export interface Deployment {
+  /** Not on a server of its own: they need a replica set or a sharded cluster. */
+  readonly transactions: boolean;
+  /** What the protocol can, by its `maxWireVersion`. */
+  readonly wireVersion: number;
+}
+
+export async function deploymentOf(connection: Connection): Promise<Deployment> {
+  const hello = await connection.getClient().db('admin').command({ hello: 1 });
+  const transactions = typeof hello.setName === 'string' || hello.msg === 'isdbgrid';
+  return { transactions, wireVersion: Number(hello.maxWireVersion ?? 0) };
+}
