@@ -23,6 +23,7 @@ async function launch([target, ...args]) {
     return;
   }
   followLauncher();
+  followNpm();
   installDependencies(root);
   // A bare word is a tool of node_modules/.bin, anything else a file of the repository.
   const file = /^[\w-]+$/.test(target) ? toolPath(root, target) : resolve(root, target);
@@ -60,6 +61,22 @@ function followLauncher() {
   delete process.env[followMark];
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
   process.channel?.unref(); // the channel alone keeps no process alive
+}
+
+/**
+ * Under `npm start`, which runs this by `exec`, so as its own child: npm passes a SIGTERM on and waits, but a kill -9 of
+ * npm would leave the server behind, and the next start would find its port taken.
+ */
+function followNpm() {
+  if (process.env.npm_lifecycle_event === undefined || process.env[followMark] !== undefined) return;
+  const npm = process.ppid;
+  let ending = false;
+  process.on('SIGTERM', () => {
+    ending = true;
+    if (process.listenerCount('SIGTERM') === 1) process.exit(143); // nobody else is there yet to end it
+  });
+  const watch = () => process.ppid !== npm && !ending && process.kill(process.pid, 'SIGKILL');
+  setInterval(watch, 200).unref();
 }
 
 await launch(process.argv.slice(2));

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { startModelServer } from '@turnwire/demo-model/server';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { eventually } from '../stack/eventually.ts';
 
 const MAIN = join(import.meta.dirname, '../../services/all-in-one/src/main.ts');
 const KEY = 'first-key-0123456789';
@@ -18,6 +19,7 @@ interface Started {
   readonly code: number | null;
 }
 
+const ROOT = join(import.meta.dirname, '../..');
 const children: ChildProcess[] = [];
 let folder: string;
 
@@ -36,7 +38,10 @@ afterEach(async () => {
 /** Starts the all-in-one in a folder of its own; settles when it has said three lines or has ended. */
 async function start(env: Record<string, string> = {}): Promise<Started> {
   const { PATH = '' } = process.env;
-  const child = spawn(process.execPath, [MAIN], { cwd: folder, env: { PATH, PORT: '0', ...env } });
+  return untilReady(spawn(process.execPath, [MAIN], { cwd: folder, env: { PATH, PORT: '0', ...env } }));
+}
+
+async function untilReady(child: ChildProcessWithoutNullStreams): Promise<Started> {
   children.push(child);
   let stdout = '';
   let stderr = '';
@@ -170,5 +175,17 @@ describe('npm start', () => {
       /^Turnwire cannot start\. The configuration has to be changed:\n {2}- PORT must .*\n {2}- API_KEYS entry 1/,
     );
     expect(stderr()).not.toMatch(/hush|at .*\.ts/);
+  });
+});
+
+describe('npm start', () => {
+  test.each(['SIGTERM', 'SIGKILL'] as const)('leaves no server behind when npm gets %s', async (signal) => {
+    const { PATH = '', HOME = '' } = process.env;
+    const env = { PATH, HOME, PORT: '0', DATA_DIR: folder };
+    const started = await untilReady(spawn('npm', ['start', '--silent'], { cwd: ROOT, env }));
+    const url = started.lines[0]?.match(/http:\S+/)?.[0] ?? '';
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    started.child.kill(signal);
+    await eventually(() => expect(fetch(`${url}/healthz`)).rejects.toThrow());
   });
 });
