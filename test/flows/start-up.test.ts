@@ -178,7 +178,7 @@ describe('npm start', () => {
   });
 });
 
-describe('npm start', () => {
+describe('npm, when it is killed,', () => {
   test.each(['SIGTERM', 'SIGKILL'] as const)('leaves no server behind when npm gets %s', async (signal) => {
     const { PATH = '', HOME = '' } = process.env;
     const env = { PATH, HOME, PORT: '0', DATA_DIR: folder };
