@@ -52,6 +52,17 @@ export function memoryCases(make: MakeStore): void {
       expect(await given.store.memories.valid(ann, 10)).toEqual([]);
     });
 
+    test('lose with their text what was drawn from it', async () => {
+      const facts = { text: 'Lives in Rome.', subject: 'user', slot: 'home', value: 'Rome', quote: 'I live in Rome' };
+      const memory = await add(exampleMemory({ id: 'mem_1', ...facts }));
+      const same = await given.store.memories.update('acme', 'mem_1', { text: 'lives in  Rome', kind: 'profile' });
+      expect(same).toEqual({ ...memory, text: 'lives in  Rome', kind: 'profile', updatedAt: same!.updatedAt });
+      const moved = await given.store.memories.update('acme', 'mem_1', { text: 'Lives in Turin.' });
+      const gone = { value: null, keywords: [], quote: null };
+      expect(moved).toEqual({ ...same, text: 'Lives in Turin.', ...gone, updatedAt: moved!.updatedAt });
+      expect(await given.store.memories.get('acme', 'mem_1')).toEqual(moved);
+    });
+
     test('are deleted one by one or all of a user', async () => {
       for (const id of ['mem_1', 'mem_2', 'mem_3']) await add(exampleMemory({ id }));
       await add(exampleMemory({ id: 'mem_bob', userId: 'bob' }));

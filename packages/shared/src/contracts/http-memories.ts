@@ -34,7 +34,11 @@ export const postMemorySchema = z.strictObject({
 
 /** The body of `PATCH /v1/memories/{id}`. */
 export const patchMemorySchema = z
-  .strictObject({ ...facts, validTo: timeSchema.nullable().describe('Closes the fact, or (null) opens it again') })
+  .strictObject({
+    ...facts,
+    text: facts.text.describe('Another text takes `value`, `keywords` and `quote` of the old one with it'),
+    validTo: timeSchema.nullable().describe('Closes the fact, or (null) opens it again'),
+  })
   .partial()
   .refine((patch) => Object.keys(patch).length > 0, 'must change something');
 

@@ -22,6 +22,11 @@ export interface Memory {
   readonly updatedAt: number;
 }
 
+/** What a person changes of a memory. */
+export type MemoryPatch = Partial<
+  Pick<Memory, 'text' | 'kind' | 'subject' | 'slot' | 'value' | 'keywords' | 'eventTime' | 'validTo'>
+>;
+
 /** What an extraction does to a user's memories, stored in one write together with the mark that it was done. */
 export interface MemoryChanges {
   readonly added: readonly Memory[];

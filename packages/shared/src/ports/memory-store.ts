@@ -1,4 +1,4 @@
-import type { Memory, MemoryChanges } from '../domain/memory.ts';
+import type { Memory, MemoryChanges, MemoryPatch } from '../domain/memory.ts';
 import type { Message } from '../domain/message.ts';
 import type { Page, PageQuery } from '../domain/page.ts';
 import type { Turn } from '../domain/turn.ts';
@@ -10,10 +10,6 @@ export interface UserKey {
   readonly userId: string;
 }
 
-export type MemoryPatch = Partial<
-  Pick<Memory, 'text' | 'kind' | 'subject' | 'slot' | 'value' | 'keywords' | 'eventTime' | 'validTo'>
->;
-
 /** Memories of users. Another tenant's read as absent. Deleting leaves a tombstone (see {@link ExtractionStore}). */
 export interface MemoryStore {
   add(memory: Memory, idempotency: IdempotencyKey | null): Promise<Replayable<Memory>>;
@@ -22,6 +18,7 @@ export interface MemoryStore {
   list(user: UserKey, page: PageQuery): Promise<Page<Memory>>;
   /** All valid memories of a user for scoring, newest first, at most `limit`. */
   valid(user: UserKey, limit: number): Promise<readonly Memory[]>;
+  /** As `patchMemory` says. */
   update(tenantId: string, id: string, patch: MemoryPatch): Promise<Memory | null>;
   delete(tenantId: string, id: string): Promise<boolean>;
   /** How many were deleted. */

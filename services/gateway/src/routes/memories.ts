@@ -8,7 +8,7 @@ import {
 } from '@turnwire/shared/contracts/http-memories';
 import { pageSchema, pageView } from '@turnwire/shared/contracts/http-page';
 import { AppError } from '@turnwire/shared/domain/errors';
-import type { MemoryPatch } from '@turnwire/shared/ports/memory-store';
+import type { MemoryPatch } from '@turnwire/shared/domain/memory';
 import { searchMemories } from '@turnwire/shared/recall/search-memories';
 import { z } from 'zod';
 import type { App } from '../app-type.ts';

@@ -1,3 +1,4 @@
+import { patchMemory } from '@turnwire/shared/domain/decide-memory';
 import type { Memory, MemoryChanges } from '@turnwire/shared/domain/memory';
 import { exampleMemory } from '@turnwire/shared/recall/example-memory';
 import fc from 'fast-check';
@@ -51,6 +52,27 @@ const paris = exampleMemory('mem_paris', 'The user lives in Paris.', {
   slot: 'home',
   value: 'Paris',
   sourceTurnId: 'turn_0',
+});
+
+describe('a fact that a person reworded', () => {
+  const { memory: turin } = patchMemory(paris, { text: 'The user lives in Turin.' }, SAID_AT - 1);
+
+  test('is not said again by who says the same', () => {
+    expect(run([home('The user lives in Turin.', 'Turin')], [turin])).toEqual({ added: [], closed: [] });
+  });
+
+  test('is closed by who says that it has changed, also back to what it was', () => {
+    for (const city of ['Paris', 'Oslo']) {
+      const { added, closed } = run([home(`The user lives in ${city}.`, city)], [turin]);
+      expect(added.map(({ value }) => value)).toEqual([city]);
+      expect(closed).toEqual([{ id: 'mem_paris', validTo: SAID_AT, supersededBy: added[0]?.id }]);
+    }
+  });
+
+  test('wins over what was said before', () => {
+    const { memory: later } = patchMemory(paris, { text: 'The user lives in Turin.' }, SAID_AT + 1);
+    expect(run([home('The user lives in Oslo.', 'Oslo')], [later])).toEqual({ added: [], closed: [] });
+  });
 });
 
 describe('a new fact', () => {

@@ -1,8 +1,8 @@
+import { closeMemory, withoutTakenBack } from '../../domain/decide-memory.ts';
 import type { Memory, MemoryChanges } from '../../domain/memory.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Turn } from '../../domain/turn.ts';
 import type { ExtractionStore, PendingExtraction, UserKey } from '../../ports/memory-store.ts';
-import { withoutTakenBack } from '../tombstone.ts';
 import type { Attempt, RecordChange } from './atomic-write.ts';
 import { forgetErased, oldestPending, takeDueUsers } from './extraction-queue.ts';
 import { loadMemoryRoot, type MemoryRoot, putMemory, tombstonesSince, touched } from './memory-records.ts';
@@ -52,7 +52,7 @@ function completeExtraction(context: StoreContext, turn: Turn, changes: MemoryCh
   });
 }
 
-/** Those to close, as they are then. Deleted or ended by a person meanwhile, or not the user's: stays as it is. */
+/** Those of the user's to close, as they are then. */
 async function endedMemories(
   { records }: StoreContext,
   { session }: Attempt,
@@ -66,11 +66,7 @@ async function endedMemories(
     .session(session)
     .lean();
   const memories = new Map(found.map((document) => [document._id, recordOf<Memory>(document)]));
-  return closed.flatMap(({ id, validTo, supersededBy }) => {
-    const memory = memories.get(memoryId(turn.tenantId, id));
-    if (memory === undefined || (memory.validTo ?? validTo + 1) <= validTo) return [];
-    return [{ ...memory, validTo, supersededBy, updatedAt: validTo }];
-  });
+  return closed.flatMap((end) => closeMemory(memories.get(memoryId(turn.tenantId, end.id)) ?? null, end) ?? []);
 }
 
 function giveUpExtraction(context: StoreContext, turn: Turn): Promise<boolean> {

@@ -1,9 +1,9 @@
-import type { Memory } from '../../domain/memory.ts';
+import { patchMemory } from '../../domain/decide-memory.ts';
+import type { Memory, MemoryPatch } from '../../domain/memory.ts';
 import type { Page, PageQuery } from '../../domain/page.ts';
-import type { MemoryPatch, MemoryStore, UserKey } from '../../ports/memory-store.ts';
+import type { MemoryStore, UserKey } from '../../ports/memory-store.ts';
 import type { IdempotencyKey, Replayable } from '../../ports/session-store.ts';
 import { decodeCursor, pageOf } from '../cursor.ts';
-import { tombstoneText } from '../tombstone.ts';
 import type { Attempt, RecordChange } from './atomic-write.ts';
 import { answerChange, firstAnswer, writeIdOf } from './idempotency.ts';
 import {
@@ -28,7 +28,7 @@ export function createMemories(context: StoreContext): MemoryStore {
     list: (user, page) => listValid(context, user, page),
     valid: async (user, limit) => (await listValid(context, user, { limit, cursor: null })).items,
     update: (tenantId, id, patch) =>
-      changeMemory(context, tenantId, id, (root, before, now) => patchMemory(root, before, patch, now)),
+      changeMemory(context, tenantId, id, (root, before, now) => changesOf(root, before, patch, now)),
     delete: async (tenantId, id) =>
       (await changeMemory(context, tenantId, id, (root, memory, now) => ({
         result: true,
@@ -89,14 +89,11 @@ function changeMemory<R>(
   });
 }
 
-/** What a person rewords or ends is taken back like what is deleted: an older turn does not bring it back. */
-function patchMemory(root: MemoryRoot, before: Memory, patch: MemoryPatch, now: number) {
-  const after: Memory = { ...before, ...patch, updatedAt: now };
-  const ended = after.validTo !== null && after.validTo <= now;
-  const takenBack = ended || tombstoneText(after.text) !== tombstoneText(before.text);
+function changesOf(root: MemoryRoot, before: Memory, patch: MemoryPatch, now: number) {
+  const { memory, takenBack } = patchMemory(before, patch, now);
   return {
-    result: after,
-    changes: [...(takenBack ? [putTombstone(root, before, now)] : []), putMemory(root, after, 'put')],
+    result: memory,
+    changes: [...(takenBack ? [putTombstone(root, before, now)] : []), putMemory(root, memory, 'put')],
   };
 }
 

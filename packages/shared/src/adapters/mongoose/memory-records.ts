@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { tombstoneText } from '../../domain/decide-memory.ts';
 import type { Memory } from '../../domain/memory.ts';
 import type { UserKey } from '../../ports/memory-store.ts';
-import { tombstoneText } from '../tombstone.ts';
 import type { Attempt, RecordChange } from './atomic-write.ts';
 import { finishWrite } from './ordered-writes.ts';
 import { memoryId, tombstoneId, userId } from './record-key.ts';

@@ -1,9 +1,9 @@
+import { closeMemory, withoutTakenBack } from '../../domain/decide-memory.ts';
 import type { MemoryChanges } from '../../domain/memory.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Turn } from '../../domain/turn.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ExtractionStore, PendingExtraction, UserKey } from '../../ports/memory-store.ts';
-import { withoutTakenBack } from '../tombstone.ts';
 import type { Database } from './database.ts';
 import { recordOf, recordsOf } from './document.ts';
 import { oldestPending, requeueUser } from './extraction-queue.ts';
@@ -41,11 +41,10 @@ function tombstonesFor(db: Database, { tenantId, userId, createdAt }: Turn): rea
 
 function applyChanges(db: Database, { tenantId, userId }: Turn, changes: MemoryChanges): void {
   for (const memory of changes.added) insertMemory(db, memory);
-  for (const { id, validTo, supersededBy } of changes.closed) {
-    const memory = findMemory(db, tenantId, id);
-    // Deleted or ended by a person meanwhile, or not the user's: stays as it is.
-    if (memory === null || memory.userId !== userId || (memory.validTo ?? validTo + 1) <= validTo) continue;
-    replaceMemory(db, { ...memory, validTo, supersededBy, updatedAt: validTo });
+  for (const end of changes.closed) {
+    const memory = findMemory(db, tenantId, end.id);
+    const closed = memory?.userId === userId ? closeMemory(memory, end) : null;
+    if (closed !== null) replaceMemory(db, closed);
   }
 }
 

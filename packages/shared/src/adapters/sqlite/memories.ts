@@ -1,9 +1,9 @@
-import type { Memory } from '../../domain/memory.ts';
+import { patchMemory, tombstoneText } from '../../domain/decide-memory.ts';
+import type { Memory, MemoryPatch } from '../../domain/memory.ts';
 import type { Page, PageQuery } from '../../domain/page.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { MemoryPatch, MemoryStore, UserKey } from '../../ports/memory-store.ts';
+import type { MemoryStore, UserKey } from '../../ports/memory-store.ts';
 import { decodeCursor, pageOf } from '../cursor.ts';
-import { tombstoneText } from '../tombstone.ts';
 import type { Database } from './database.ts';
 import { recordsOf } from './document.ts';
 import { forgetErased } from './extractions.ts';
@@ -23,7 +23,7 @@ export function createMemories(db: Database, clock: Clock, idempotency: Idempote
     update: async (tenantId, id, patch) =>
       db.transaction(() => {
         const before = findMemory(db, tenantId, id);
-        return before === null ? null : patchMemory(db, before, patch, clock.now());
+        return before === null ? null : applyPatch(db, before, patch, clock.now());
       }),
     delete: async (tenantId, id) =>
       db.transaction(() => {
@@ -47,13 +47,11 @@ function listValid(db: Database, { tenantId, userId }: UserKey, now: number, pag
   return pageOf(recordsOf<Memory>(rows), page.limit, (memory) => [memory.createdAt, memory.id]);
 }
 
-/** What a person rewords or ends is taken back like what is deleted: an older turn does not bring it back. */
-function patchMemory(db: Database, before: Memory, patch: MemoryPatch, now: number): Memory {
-  const after: Memory = { ...before, ...patch, updatedAt: now };
-  const ended = after.validTo !== null && after.validTo <= now;
-  if (ended || tombstoneText(after.text) !== tombstoneText(before.text)) leaveTombstone(db, before, now);
-  replaceMemory(db, after);
-  return after;
+function applyPatch(db: Database, before: Memory, patch: MemoryPatch, now: number): Memory {
+  const { memory, takenBack } = patchMemory(before, patch, now);
+  if (takenBack) leaveTombstone(db, before, now);
+  replaceMemory(db, memory);
+  return memory;
 }
 
 function leaveTombstone(db: Database, { tenantId, userId, text }: Memory, now: number): void {
