@@ -411,7 +411,7 @@ export function describeEventBus(
 
       test('may be told to a session that nobody watches', () => {
         bus.nudge(newKey());
-        bus.announce(newKey(), { type: 'cancelled', turnId: 'turn_1', data: { reason: 'deleted' }, ts: START });
+        bus.announce(newKey(), { type: 'cancelled', turnId: 'turn_1', data: { reason: 'session_deleted' }, ts: START });
       });
     });
 

@@ -93,6 +93,40 @@ export function acceptanceCases(make: MakeStore): void {
       );
     });
 
+    test.each([
+      ['interrupt', 'interrupted'],
+      ['rollback', 'rolled_back'],
+    ] as const)('%s ends the next in line where the first is about to end', async (onBusy, reason) => {
+      const key = await given.session();
+      const first = await given.accept(key);
+      await given.running(key);
+      const second = await given.accept(key, 'interrupt');
+      const third = await given.accept(key);
+      const fourth = await given.accept(key, onBusy);
+      const ids = [first, second, third, fourth].map(({ turn }) => turn.id);
+      const turns = await Promise.all(ids.map((id) => given.turn('acme', id)));
+      expect(turns.map(({ status, cancel }) => [status, cancel?.reason])).toEqual([
+        ['RUNNING', 'interrupted'],
+        ['CANCELLED', reason],
+        ['QUEUED', undefined],
+        ['QUEUED', undefined],
+      ]);
+    });
+
+    test('rollback removes a turn that is about to end for another reason', async () => {
+      const key = await given.session();
+      const { turn } = await given.accept(key);
+      const holder = await given.running(key);
+      await given.store.sessions.cancelTurn(key, { turnId: null }, null);
+      const { requestedAt } = (await given.turn('acme', turn.id)).cancel!;
+      const next = await given.accept(key, 'rollback');
+      expect((await given.turn('acme', turn.id)).cancel).toEqual({ reason: 'rolled_back', requestedAt });
+      await given.store.sessions.cancelTurn(key, { turnId: null }, null);
+      expect((await given.turn('acme', turn.id)).cancel?.reason).toBe('rolled_back');
+      await holder.finish({ status: 'CANCELLED' }, { text: 'half an ans' });
+      expect((await given.snapshot(key, [turn.id, next.turn.id])).messages).toEqual([]);
+    });
+
     test.each(['interrupt', 'rollback'] as const)('%s ends a waiting turn and closes its calls', async (onBusy) => {
       const { key, turnId, callIds } = await given.waiting(2);
       const second = await given.accept(key, onBusy);

@@ -79,6 +79,16 @@ export function dueCases(make: MakeStore): void {
       expect(await due()).toEqual([]);
     });
 
+    test('finds what a holder that let go had not published, where nothing else is to be done', async () => {
+      const key = await given.session();
+      await given.accept(key);
+      const holder = await given.running(key);
+      await holder.complete();
+      await given.store.turns.release(key, { write: { ...holder.write, publishedId: 0 } });
+      expect(await given.read(key)).toMatchObject({ state: 'IDLE', outbox: [{ event: { type: 'done' } }] });
+      expect(await due()).toEqual([key.sessionId]);
+    });
+
     test('takes the longest due first, at most the limit, and comes round to the rest', async () => {
       const keys: string[] = [];
       for (let i = 0; i < 5; i += 1) {

@@ -126,7 +126,7 @@ export function leaseCases(make: MakeStore): void {
       expect(claim?.outbox.at(-1)?.event.data).toEqual({ step: 2 });
     });
 
-    test('recovers a lost turn: a new attempt, then turn.reset', async () => {
+    test('recovers a lost turn: turn.reset first, then a new attempt', async () => {
       const key = await given.session();
       await given.accept(key);
       const first = await given.running(key);
@@ -137,7 +137,7 @@ export function leaseCases(make: MakeStore): void {
       const claim = await second.claim(LEASE_MS);
       expect(claim?.turn).toMatchObject({ attempt: 2, steps: 1, status: 'RUNNING' });
       expect(claim?.toolCalls.map(({ state }) => state)).toEqual(['started', 'planned']);
-      expect(second.tail.entries.map(({ type }) => type).slice(-2)).toEqual(['turn.started', 'turn.reset']);
+      expect(second.tail.entries.map(({ type }) => type).slice(-2)).toEqual(['turn.reset', 'turn.started']);
     });
 
     test(`ends a turn that was lost ${MAX_ATTEMPTS} times`, async () => {

@@ -75,8 +75,8 @@ export function outboxCases(make: MakeStore): void {
       expect(claim?.outbox.map(({ id, event }) => [id, event.type])).toEqual([
         [eventId(1, 2), 'tool.call'],
         [eventId(2, 1), 'cancelled'],
-        [eventId(2, 2), 'turn.started'],
-        [eventId(2, 3), 'turn.reset'],
+        [eventId(2, 2), 'turn.reset'],
+        [eventId(2, 3), 'turn.started'],
       ]);
       expect(next.tail.entries.map(({ id }) => id)).toEqual([eventId(1, 1), ...claim!.outbox.map(({ id }) => id)]);
     });

@@ -1,4 +1,5 @@
 import { ChangeBuilder, type Decided, type SessionAggregate } from './aggregate.ts';
+import { cancelQueued } from './cancel-queued.ts';
 import { AppError } from './errors.ts';
 import { nextSessionState, type Session } from './session.ts';
 import type { CancelIntent, OnBusy, Turn } from './turn.ts';
@@ -19,7 +20,7 @@ export interface AcceptedTurn {
   readonly cursor: number;
 }
 
-/** Accepts a user's text; with `interrupt` and `rollback`, asks the active turn to end in the same write. */
+/** Accepts a user's text; with `interrupt` and `rollback`, asks the turn that runs to end in the same write. */
 export function decideAccept(aggregate: SessionAggregate, command: AcceptTurn, now: number): Decided<AcceptedTurn> {
   const { session, turns } = aggregate;
   const state = nextSessionState(session.state, 'accept');
@@ -34,17 +35,37 @@ export function decideAccept(aggregate: SessionAggregate, command: AcceptTurn, n
   const turn = newTurn(session, command, number, now);
   builder.setSession({ state, turnCount: number, activeTurnId: session.activeTurnId ?? turn.id });
   builder.putTurn(turn);
-  if (active !== undefined && command.onBusy === 'interrupt') askToEnd(builder, active, 'interrupted', now);
-  if (active !== undefined && command.onBusy === 'rollback') askToEnd(builder, active, 'rolled_back', now);
+  if (command.onBusy === 'interrupt') endRunning(builder, turns, 'interrupted', now);
+  if (command.onBusy === 'rollback') endRunning(builder, turns, 'rolled_back', now);
   const cursor = session.lastEventId;
   const change = builder.build();
   return { result: { session: change.session, turn, position: turns.length, cursor }, change };
 }
 
-/** Stores the intent to cancel the active turn. Whoever holds or next claims the lease carries it out. */
+/**
+ * Ends the turn that runs. One that has been asked to end counts as ended: else it would depend on the speed of its
+ * worker whether the next in line is meant.
+ */
+function endRunning(
+  builder: ChangeBuilder,
+  turns: readonly Turn[],
+  reason: 'interrupted' | 'rolled_back',
+  now: number,
+): void {
+  const [active] = turns;
+  const running = turns.find(({ cancel }) => cancel === null) ?? active;
+  if (running === undefined) return;
+  if (running === active) askToEnd(builder, running, reason, now);
+  else cancelQueued(builder, running, reason, now);
+}
+
+/**
+ * Stores the intent to cancel the active turn. Whoever holds or next claims the lease carries it out. A turn that is
+ * asked to end already stays so, but for its messages: to roll it back replaces any other reason.
+ */
 export function askToEnd(builder: ChangeBuilder, active: Turn, reason: CancelIntent['reason'], now: number): void {
-  if (active.cancel !== null) return;
-  const cancel: CancelIntent = { reason, requestedAt: now };
+  if (active.cancel !== null && reason !== 'rolled_back') return;
+  const cancel: CancelIntent = { reason, requestedAt: active.cancel?.requestedAt ?? now };
   if (active.status !== 'WAITING') {
     builder.putTurn({ ...active, cancel });
     return;

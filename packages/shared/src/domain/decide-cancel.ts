@@ -1,4 +1,5 @@
 import { ChangeBuilder, type Decided, type SessionAggregate } from './aggregate.ts';
+import { cancelQueued } from './cancel-queued.ts';
 import { askToEnd } from './decide-accept.ts';
 import type { Session } from './session.ts';
 import type { Turn } from './turn.ts';
@@ -29,15 +30,4 @@ export function decideCancel(aggregate: SessionAggregate, command: CancelTurn, n
   else cancelQueued(builder, target, 'requested', now);
   const change = builder.build();
   return { result: { session: change.session, turn: change.turns[0] ?? target }, change };
-}
-
-/** Ends a turn that is queued behind another. Its event waits in the outbox for the next holder. */
-export function cancelQueued(
-  builder: ChangeBuilder,
-  turn: Turn,
-  reason: 'requested' | 'session_ended',
-  now: number,
-): void {
-  builder.putTurn({ ...turn, status: 'CANCELLED', finishedAt: now, cancel: { reason, requestedAt: now } });
-  builder.emit({ type: 'cancelled', turnId: turn.id, data: { reason }, ts: now });
 }

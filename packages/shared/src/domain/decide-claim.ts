@@ -117,8 +117,9 @@ function begin(
       break;
     case 'recover':
       builder.putTurn(started);
-      builder.emit({ type: 'turn.started', turnId, data: { attempt: started.attempt }, ts: now });
+      // First of all: what clients have of the lost attempt is taken back.
       emitReset(builder, head, now);
+      builder.emit({ type: 'turn.started', turnId, data: { attempt: started.attempt }, ts: now });
       break;
     case 'end':
       builder.putTurn(running);

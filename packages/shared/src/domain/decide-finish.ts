@@ -1,6 +1,6 @@
 import type { AgentMode } from './agent.ts';
 import { ChangeBuilder, type Decided, type HolderWrite, runningTurn, type SessionAggregate } from './aggregate.ts';
-import { cancelQueued } from './decide-cancel.ts';
+import { cancelQueued } from './cancel-queued.ts';
 import { type HolderResult, holderResult } from './decide-lease.ts';
 import { settleCall } from './decide-progress.ts';
 import type { Message, MessageStatus } from './message.ts';

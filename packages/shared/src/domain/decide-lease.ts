@@ -1,4 +1,10 @@
-import { ChangeBuilder, type Decided, type HolderWrite, type SessionAggregate } from './aggregate.ts';
+import {
+  ChangeBuilder,
+  type Decided,
+  type HolderWrite,
+  type SessionAggregate,
+  type SessionChange,
+} from './aggregate.ts';
 import { leaseLost } from './errors.ts';
 import type { OutboxEntry } from './event.ts';
 import type { Message } from './message.ts';
@@ -49,6 +55,18 @@ export function decideRenew(
     cancel: turns[0]?.cancel ?? null,
     outboxWaits: session.outbox.some(({ id }) => id === null),
   });
+}
+
+/** Lets the lease of a holder that is known to be dead run out. Null: nobody holds it. */
+export function decideExpireLease(aggregate: SessionAggregate, now: number): SessionChange | null {
+  const { lease } = aggregate.session;
+  if (lease.holder === null) return null;
+  const builder = new ChangeBuilder(aggregate, now);
+  // Not later than it was to end: time between the death and now is nobody's leased time. Not later than now either,
+  // should the machine's clock have been set back.
+  const expiresAt = Math.min(lease.expiresAt, now);
+  builder.setSession({ lease: { ...lease, claimedAt: Math.min(lease.claimedAt, expiresAt), expiresAt } });
+  return builder.build();
 }
 
 /** Numbers what others put into the outbox, so that the holder can publish it. */

@@ -4,7 +4,7 @@ import type { Decision, Interrupt } from './interrupt.ts';
 import { jsonEqual } from './json.ts';
 import { nextSessionState, type Session } from './session.ts';
 import type { ToolCall } from './tool-call.ts';
-import type { Turn } from './turn.ts';
+import type { Checkpoint, Turn } from './turn.ts';
 
 export interface SettleInterrupt {
   /** Null: whichever is open. */
@@ -25,8 +25,6 @@ export interface Settlement {
   readonly cursor: number;
 }
 
-const APPROVE: Decision = { action: 'approve' };
-
 /**
  * Records a person's decisions. The last missing one sends the turn back to the queue, first in line.
  *
@@ -37,12 +35,16 @@ export function decideSettle(aggregate: SessionAggregate, command: SettleInterru
   const { session } = aggregate;
   const interrupt = openInterrupt(session, command.interruptId, now);
   if (interrupt.reason === 'tool_approval') return settleApproval(aggregate, interrupt, command, now);
-  const decides = Object.keys(command.decisions).length > 0 || (command.others ?? APPROVE).action !== 'approve';
-  if (decides) {
+  if (!isPlainApproval(command)) {
     throw new AppError('invalid_request', `A pause (${interrupt.reason}) is resumed with "text", not with decisions.`);
   }
   const builder = new ChangeBuilder(aggregate, now);
   return sendBack(builder, waitingTurn(aggregate), command.text);
+}
+
+/** What an empty body says, which lets anything that waits go on. */
+function isPlainApproval({ decisions, others }: SettleInterrupt): boolean {
+  return Object.keys(decisions).length === 0 && (others === null || others.action === 'approve');
 }
 
 function openInterrupt(session: Session, interruptId: string | null, now: number): Interrupt {
@@ -83,13 +85,14 @@ function settleApproval(
   }
   const builder = new ChangeBuilder(aggregate, now);
   const calls = aggregate.toolCalls.filter(({ id }) => asked.has(id)).map((call) => decide(call, command));
-  const settled = calls.every(({ decision }) => decision !== null);
-  for (const call of calls) builder.putToolCall(settled ? { ...call, state: 'planned' } : call);
   const turn = waitingTurn(aggregate);
-  if (settled) return sendBack(builder, turn, null);
-  builder.setSession({});
-  const change = builder.build();
-  return { result: { session: change.session, turn, settled, cursor: change.session.lastEventId }, change };
+  if (calls.every(({ decision }) => decision !== null)) {
+    for (const call of calls) builder.putToolCall({ ...call, state: 'planned' });
+    return sendBack(builder, turn, null);
+  }
+  for (const call of calls) builder.putToolCall(call);
+  const { session } = builder.build();
+  return builder.decided({ session, turn, settled: false, cursor: session.lastEventId });
 }
 
 function decide(call: ToolCall, command: SettleInterrupt): ToolCall {
@@ -103,21 +106,19 @@ function decide(call: ToolCall, command: SettleInterrupt): ToolCall {
   return { ...call, decision };
 }
 
+/** Sends the turn to the head of the line, with what a person wants the model to know. */
 function sendBack(builder: ChangeBuilder, turn: Turn, guidance: string | null): Decided<Settlement> {
-  const { checkpoint } = turn;
-  const reminders =
-    guidance === null || checkpoint === null ? checkpoint?.reminders : [...checkpoint.reminders, guidance];
-  const queued: Turn = {
-    ...turn,
-    status: 'QUEUED',
-    queuedAs: 'resumed',
-    checkpoint: checkpoint === null ? null : { ...checkpoint, reminders: reminders ?? [] },
-  };
+  const checkpoint = guidance === null ? turn.checkpoint : withReminder(turn.checkpoint, guidance);
+  const queued: Turn = { ...turn, status: 'QUEUED', queuedAs: 'resumed', checkpoint };
   builder.putTurn(queued);
   builder.setSession({ state: nextSessionState(builder.session.state, 'resume'), interrupt: null });
-  const change = builder.build();
-  const { session } = change;
-  return { result: { session, turn: queued, settled: true, cursor: session.lastEventId }, change };
+  const { session } = builder.build();
+  return builder.decided({ session, turn: queued, settled: true, cursor: session.lastEventId });
+}
+
+/** A turn without a checkpoint has not begun, and so never paused. */
+function withReminder(checkpoint: Checkpoint | null, text: string): Checkpoint | null {
+  return checkpoint === null ? null : { ...checkpoint, reminders: [...checkpoint.reminders, text] };
 }
 
 function waitingTurn({ session, turns }: SessionAggregate): Turn {

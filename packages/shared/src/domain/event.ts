@@ -59,11 +59,11 @@ export type Announcement =
       readonly data: { readonly position: number };
       readonly ts: number;
     }
-  /** The session was deleted: its streams end. */
+  /** The session was deleted with this turn in it, or with none that had not ended: its streams end. */
   | {
       readonly type: 'cancelled';
-      readonly turnId: string;
-      readonly data: { readonly reason: string };
+      readonly turnId: string | null;
+      readonly data: { readonly reason: 'session_deleted' };
       readonly ts: number;
     };
 

@@ -1,3 +1,4 @@
+import { decideExpireLease } from '../../domain/decide-lease.ts';
 import type { Session } from '../../domain/session.ts';
 import type { Database } from './database.ts';
 import { recordOf } from './document.ts';
@@ -13,14 +14,16 @@ export function expireDeadLeases(db: Database, now: number): void {
       "SELECT pk, doc FROM sessions WHERE sweep_at IS NOT NULL AND doc ->> '$.lease.holder' IS NOT NULL",
     );
     for (const row of rows) {
+      // A lease that somebody holds is all that the time of its expiry depends on: neither turns nor calls.
       const session = recordOf<Session>(row);
-      const { lease } = session;
-      // Not later than it was to end: time between the crash and this start is nobody's leased time. Not later than
-      // now either, should the machine's clock have been set back.
-      const expiresAt = Math.min(lease.expiresAt, now);
-      const expired = { ...lease, claimedAt: Math.min(lease.claimedAt, expiresAt), expiresAt };
-      const doc = JSON.stringify({ ...session, lease: expired, dueAt: expiresAt } satisfies Session);
-      db.run('UPDATE sessions SET sweep_at = ?, doc = ? WHERE pk = ?', expiresAt, doc, Number(row.pk));
+      const expired = decideExpireLease({ session, turns: [], toolCalls: [] }, now)?.session;
+      if (expired === undefined) continue;
+      db.run(
+        'UPDATE sessions SET sweep_at = ?, doc = ? WHERE pk = ?',
+        expired.dueAt,
+        JSON.stringify(expired),
+        Number(row.pk),
+      );
     }
   });
 }
