@@ -9,7 +9,7 @@ import { exampleMemory } from '../contracts/store/example-memory.ts';
 
 const [url = '', dbName = '', lastWrite = 'none'] = process.argv.slice(2);
 const connection = await openConnection(url, { dbName, monitorCommands: true });
-const store = await openMongoStore(connection, { log: createRecordingLogger(), orderedWrites: true });
+const store = await openMongoStore(connection, { log: createRecordingLogger(), transactions: false });
 
 let writes = 0;
 connection.getClient().on('commandSucceeded', ({ commandName }) => {

@@ -40,7 +40,9 @@ function namesDatabase(url: string): boolean {
 }
 
 export interface Deployment {
-  /** Not on a server of its own: they need a replica set or a sharded cluster. */
+  /** Whether it is a replica set or a sharded cluster. */
+  readonly replicated: boolean;
+  /** Whether transactions are to be used, see {@link MAX_STUCK_SECONDS}. */
   readonly transactions: boolean;
   /** What the protocol can, by its `maxWireVersion`. */
   readonly wireVersion: number;
@@ -48,6 +50,27 @@ export interface Deployment {
 
 export async function deploymentOf(connection: Connection): Promise<Deployment> {
   const hello = await connection.getClient().db('admin').command({ hello: 1 });
-  const transactions = typeof hello.setName === 'string' || hello.msg === 'isdbgrid';
-  return { transactions, wireVersion: Number(hello.maxWireVersion ?? 0) };
+  const replicated = typeof hello.setName === 'string' || hello.msg === 'isdbgrid';
+  const transactions = replicated && (await transactionLifetime(connection)) <= MAX_STUCK_SECONDS;
+  return { replicated, transactions, wireVersion: Number(hello.maxWireVersion ?? 0) };
+}
+
+/**
+ * A transaction whose client is killed between its writes and its commit keeps its documents locked until the server
+ * ends it, by default after 60 s: much longer than anybody waits for a turn to be taken over. With ordered writes nothing
+ * is ever locked. So transactions are for deployments that end dead ones early (`transactionLifetimeLimitSeconds`).
+ */
+const MAX_STUCK_SECONDS = 10;
+
+async function transactionLifetime(connection: Connection): Promise<number> {
+  const name = 'transactionLifetimeLimitSeconds';
+  try {
+    const answer = await connection
+      .getClient()
+      .db('admin')
+      .command({ getParameter: 1, [name]: 1 });
+    return typeof answer[name] === 'number' ? answer[name] : Number.POSITIVE_INFINITY;
+  } catch {
+    return Number.POSITIVE_INFINITY; // not everybody may ask
+  }
 }

@@ -29,8 +29,8 @@ export interface MongoStoreOptions {
   readonly log: Logger;
   /** Judges leases and expiries instead of the server's clock; for tests. */
   readonly clock?: Pick<Clock, 'now'>;
-  /** Does without transactions, also where there are some. */
-  readonly orderedWrites?: boolean;
+  /** Instead of what fits the deployment; for tests. */
+  readonly transactions?: boolean;
   /** Further settings of the driver. */
   readonly driver?: ConnectOptions;
 }
@@ -47,8 +47,7 @@ export async function openMongoStore(
 ): Promise<Store> {
   try {
     const deployment = await deploymentOf(connection);
-    const transactions = deployment.transactions && options.orderedWrites !== true;
-    const store = await storeOver(connection, { ...options, ...deployment, transactions });
+    const store = await storeOver(connection, { ...deployment, ...options });
     options.log.info({ kind: store.kind, database: connection.name }, 'The store is open.');
     return store;
   } catch (error) {
@@ -60,8 +59,8 @@ export async function openMongoStore(
 type OpenOptions = Pick<MongoStoreOptions, 'log' | 'clock'> & Deployment;
 
 async function storeOver(connection: Connection, options: OpenOptions): Promise<Store> {
-  const { log, transactions, wireVersion } = options;
-  const records = recordsOf(connection, transactions ? 'majority' : 'local');
+  const { log, replicated, transactions, wireVersion } = options;
+  const records = recordsOf(connection, replicated ? 'majority' : 'local');
   const texts = openTexts(connection);
   const documents = registrationsOf(connection);
   const revisions = agentRevisionsOf(connection);
