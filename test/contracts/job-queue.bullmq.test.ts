@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createBullMqQueue } from '@turnwire/shared/adapters/bullmq/job-queue';
-import type { Job, JobQueue } from '@turnwire/shared/ports/job-queue';
+import { EQUAL_SHARES, type FairShare, type Job, type JobQueue } from '@turnwire/shared/ports/job-queue';
 import { realClock } from '@turnwire/shared/testing/real-clock';
 import { createRecordingLogger, type LogLine } from '@turnwire/shared/testing/recording-logger';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findRedis, type RedisServer, withRedis } from '../stack/backends/redis.ts';
 import { eventually } from '../stack/eventually.ts';
+import { describeFairShare } from './job-queue/describe-fair-share.ts';
 import { describeJobQueue, type QueueHarness } from './job-queue/describe-job-queue.ts';
 
 const redis = await findRedis('the BullMQ job queue');
@@ -16,7 +17,7 @@ afterAll(() => redis?.close());
 interface Processes {
   readonly prefix: string;
   readonly lines: readonly LogLine[];
-  start(): JobQueue;
+  start(fairShare?: FairShare): JobQueue;
   closeAll(): Promise<unknown>;
 }
 
@@ -27,8 +28,8 @@ function makeProcesses(): Processes {
   return {
     prefix,
     lines: log.lines,
-    start() {
-      const queue = createBullMqQueue({ url, prefix, clock: realClock, log });
+    start(fairShare = EQUAL_SHARES) {
+      const queue = createBullMqQueue({ url, prefix, clock: realClock, log, fairShare });
       open.push(queue);
       return queue;
     },
@@ -36,16 +37,16 @@ function makeProcesses(): Processes {
   };
 }
 
-async function makeBullMqQueue(): Promise<QueueHarness> {
+async function makeBullMqQueue(fairShare = EQUAL_SHARES): Promise<QueueHarness> {
   const processes = makeProcesses();
-  const [queue, peer] = [processes.start(), processes.start()];
+  const [queue, peer] = [processes.start(fairShare), processes.start(fairShare)];
   return {
     queue,
     peer,
     advance: (ms) => sleep(ms),
     async crash() {
       await Promise.all([queue.close(), peer.close()]);
-      return processes.start();
+      return processes.start(fairShare);
     },
     async close() {
       await processes.closeAll();
@@ -69,7 +70,8 @@ async function timed<T>(work: Promise<T>): Promise<number> {
 }
 
 describe.skipIf(redis === null)('with Redis', () => {
-  describeJobQueue('BullMQ', makeBullMqQueue);
+  describeJobQueue('BullMQ', () => makeBullMqQueue());
+  describeFairShare('BullMQ', makeBullMqQueue);
 });
 
 describe.skipIf(redis === null)('the BullMQ job queue itself', () => {

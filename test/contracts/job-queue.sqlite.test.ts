@@ -1,17 +1,18 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isLastAttempt, retryDelay } from '@turnwire/shared/adapters/job-queue-retry';
+import { isLastAttempt, jobRetryDelay } from '@turnwire/shared/adapters/job-queue-retry';
 import { type Database, openDatabase } from '@turnwire/shared/adapters/sqlite/database';
 import { createSqliteJobQueue } from '@turnwire/shared/adapters/sqlite/job-queue';
 import { allMigrations } from '@turnwire/shared/adapters/sqlite/migrations/all-migrations';
 import { createSystemIds } from '@turnwire/shared/adapters/system/ids';
 import { unavailable } from '@turnwire/shared/domain/errors';
-import type { Job, JobQueue } from '@turnwire/shared/ports/job-queue';
+import { EQUAL_SHARES, type Job, type JobQueue } from '@turnwire/shared/ports/job-queue';
 import { createManualClock } from '@turnwire/shared/testing/manual-clock';
 import { createRecordingLogger, type LogLine } from '@turnwire/shared/testing/recording-logger';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createMortalClock } from '../stack/mortal-clock.ts';
+import { describeFairShare } from './job-queue/describe-fair-share.ts';
 import { describeJobQueue, type QueueHarness } from './job-queue/describe-job-queue.ts';
 
 interface SqliteHarness extends QueueHarness {
@@ -24,7 +25,7 @@ interface SqliteHarness extends QueueHarness {
   readonly lines: readonly LogLine[];
 }
 
-async function makeSqliteQueue(): Promise<SqliteHarness> {
+async function makeSqliteQueue(fairShare = EQUAL_SHARES): Promise<SqliteHarness> {
   const dataDir = mkdtempSync(join(tmpdir(), 'turnwire-queue-'));
   const time = createManualClock(Date.UTC(2026, 0, 1));
   const log = createRecordingLogger();
@@ -50,7 +51,11 @@ async function makeSqliteQueue(): Promise<SqliteHarness> {
         return mortal.after(ms, fn);
       },
     };
-    return { database, clock, queue: createSqliteJobQueue({ database, clock, ids: createSystemIds(clock), log }) };
+    return {
+      database,
+      clock,
+      queue: createSqliteJobQueue({ database, clock, ids: createSystemIds(clock), log, fairShare }),
+    };
   };
 
   let life = open();
@@ -79,7 +84,8 @@ async function makeSqliteQueue(): Promise<SqliteHarness> {
   };
 }
 
-describeJobQueue('SQLite', makeSqliteQueue);
+describeJobQueue('SQLite', () => makeSqliteQueue());
+describeFairShare('SQLite', makeSqliteQueue);
 
 describe('the SQLite job queue itself', () => {
   let harness: SqliteHarness;
@@ -266,11 +272,11 @@ describe('the SQLite job queue itself', () => {
   test('tries an extraction for longer than five minutes, a turn for seconds', () => {
     const span = (kind: 'turn' | 'extraction', random: number) => {
       let total = 0;
-      for (let attempt = 1; !isLastAttempt(kind, attempt); attempt += 1) total += retryDelay(kind, attempt, random);
+      for (let attempt = 1; !isLastAttempt(kind, attempt); attempt += 1) total += jobRetryDelay(kind, attempt, random);
       return total;
     };
     expect(span('extraction', 0)).toBeGreaterThan(300_000);
     expect(span('turn', 1)).toBeLessThan(5_000);
-    expect(retryDelay('turn', 2, 0)).toBeGreaterThan(retryDelay('turn', 1, 1));
+    expect(jobRetryDelay('turn', 2, 0)).toBeGreaterThan(jobRetryDelay('turn', 1, 1));
   });
 });

@@ -21,6 +21,6 @@ export function isLastAttempt(kind: JobKind, attempt: number): boolean {
 }
 
 /** In ms, after the failure of this attempt (from 1). The jitter of ± 25 % is less than the growth. `random`: [0, 1). */
-export function retryDelay(kind: JobKind, attempt: number, random: number): number {
+export function jobRetryDelay(kind: JobKind, attempt: number, random: number): number {
   return Math.round(POLICIES[kind].firstDelayMs * 2 ** (attempt - 1) * (0.75 + random / 2));
 }

@@ -37,6 +37,16 @@ export interface Consumer {
   close(graceMs: number): Promise<void>;
 }
 
+/** How the time of workers is shared between tenants. */
+export interface FairShare {
+  /** Jobs of one tenant that run at once, over all processes; 0: no limit. Those beyond it wait in line. */
+  readonly maxRunning: number;
+  /** How many jobs of this tenant start for one of a tenant with 1, where jobs of both wait. Greater than 0. */
+  weightOf(tenantId: string): number;
+}
+
+export const EQUAL_SHARES: FairShare = { maxRunning: 0, weightOf: () => 1 };
+
 /**
  * Wakes workers; each job goes to one consumer of its kind, at least once, by event and not by polling. Losing all of
  * it loses nothing but time, since the sweeper enqueues again what the store says is due.
@@ -44,6 +54,9 @@ export interface Consumer {
  * Two jobs are the same if they are for the same session (`turn`) or the same user (`extraction`): one that is still
  * waiting is not added twice; one that is running does not count, so that a wake-up is never swallowed by a run that
  * has looked already. A job that was running when its process died is waiting again within 30 s.
+ *
+ * `turn` jobs start in an order that is fair over tenants (see {@link FairShare}): one that has a thousand waiting does not
+ * make another wait behind them. Those of one tenant start in the order in which they came.
  */
 export interface JobQueue {
   /** What the queue is, for `/readyz` and the log, such as `sqlite`. */

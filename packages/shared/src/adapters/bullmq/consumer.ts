@@ -2,10 +2,11 @@ import { type Job as BullJob, DelayedError, UnrecoverableError, WaitingError } f
 import type { Clock } from '../../ports/clock.ts';
 import type { Consumer, Job, JobHandler, JobKind } from '../../ports/job-queue.ts';
 import type { Logger } from '../../ports/logger.ts';
-import { isLastAttempt, retryDelay } from '../job-queue-retry.ts';
+import { isLastAttempt, jobRetryDelay } from '../job-queue-retry.ts';
 import { parseJob } from './job-record.ts';
 import { RetriedFailure } from './retried-failure.ts';
 import { type Shift, startShift } from './shift.ts';
+import type { TenantSlots } from './tenant-slots.ts';
 
 export interface ConsumerOptions<K extends JobKind> {
   readonly kind: K;
@@ -17,9 +18,13 @@ export interface ConsumerOptions<K extends JobKind> {
   readonly log: Logger;
   /** Whether jobs wait that should have been taken `ms` ago. */
   isBehind(ms: number): Promise<boolean>;
+  /** Null: as many jobs of a tenant run as there are. */
+  readonly slots: TenantSlots | null;
 }
 
 const WATCH_MS = 4_000;
+/** A parked job that everybody forgot is looked at again after this. */
+const PARKED_MS = 60_000;
 /** How often in a row a worker is seen idle beside jobs that wait before it is replaced. */
 const STRIKES = 2;
 /** For how long an idle worker may take leave of a Redis that does not answer. */
@@ -97,19 +102,31 @@ export class BullConsumer<K extends JobKind> implements Consumer {
       throw new WaitingError();
     }
     this.#taken += 1;
+    const job = parseJob(bullJob.data) as Extract<Job, { kind: K }>; // a queue has jobs of its own kind alone
+    const { slots } = this.#options;
+    const id = bullJob.id ?? '';
+    if (slots !== null && !(await slots.take(job.tenantId, id, bullJob.priority)))
+      await this.#park(bullJob, token, slots, job.tenantId);
     shift.running += 1;
     const attempt = bullJob.attemptsMade + 1;
-    const run = { id: bullJob.id ?? '', attempt, last: isLastAttempt(this.#options.kind, attempt) };
+    const run = { id, attempt, last: isLastAttempt(this.#options.kind, attempt) };
     try {
-      // A queue has jobs of its own kind alone.
-      await this.#options.handler(parseJob(bullJob.data) as Extract<Job, { kind: K }>, run);
+      await this.#options.handler(job, run);
     } catch (error) {
       throw await this.#failureOf(shift, bullJob, token, attempt, error);
     } finally {
       shift.running -= 1;
+      await slots?.free(job.tenantId, id);
       this.#onIdle();
       this.#share();
     }
+  }
+
+  /** Puts a job aside until a slot of its tenant is free. Throws what tells BullMQ so. */
+  async #park(bullJob: BullJob, token: string, slots: TenantSlots, tenantId: string): Promise<never> {
+    await bullJob.moveToDelayed(this.#options.clock.now() + PARKED_MS, token);
+    await slots.free(tenantId, bullJob.id ?? '');
+    throw new DelayedError();
   }
 
   /** What to tell BullMQ, whose errors decide what becomes of a job. */
@@ -122,7 +139,7 @@ export class BullConsumer<K extends JobKind> implements Consumer {
       return new UnrecoverableError(message);
     }
     log.warn(fields, 'A job failed and is tried again.');
-    const delayMs = retryDelay(kind, attempt, Math.random());
+    const delayMs = jobRetryDelay(kind, attempt, Math.random());
     const failure = { token, attempts: attempt, message, dueAt: clock.now() + delayMs };
     const isGone = await shift.stepAside(bullJob, failure).catch(() => false);
     return isGone ? new DelayedError() : new RetriedFailure(message, delayMs);

@@ -1,5 +1,5 @@
 import type { Clock } from '../../ports/clock.ts';
-import type { JobKind, JobQueue } from '../../ports/job-queue.ts';
+import { EQUAL_SHARES, type FairShare, type JobKind, type JobQueue } from '../../ports/job-queue.ts';
 import type { Logger } from '../../ports/logger.ts';
 import { CallerConnection } from './caller-connection.ts';
 import { checkServer } from './check-server.ts';
@@ -13,19 +13,22 @@ export interface BullMqQueueOptions {
   readonly prefix?: string;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Of `turn` jobs. Default: equal, without a limit. */
+  readonly fairShare?: FairShare;
 }
 
 /**
  * The queue of the distributed profile. It connects in the background, and again whenever Redis was away; until then
  * calls throw `unavailable` within about a second. Closing it leaves what runs as the death of the process would.
  */
-export function createBullMqQueue({ url, prefix = 'turnwire', clock, log }: BullMqQueueOptions): JobQueue {
+export function createBullMqQueue(options: BullMqQueueOptions): JobQueue {
+  const { url, prefix = 'turnwire', clock, log, fairShare = EQUAL_SHARES } = options;
   const connection = new CallerConnection(url, clock, log);
   const { client } = connection;
   const common = { client, prefix, clock, log };
   const lanes: Readonly<Record<JobKind, BullLane>> = {
-    turn: new BullLane({ ...common, kind: 'turn' }),
-    extraction: new BullLane({ ...common, kind: 'extraction' }),
+    turn: new BullLane({ ...common, kind: 'turn', share: fairShare }),
+    extraction: new BullLane({ ...common, kind: 'extraction', share: EQUAL_SHARES }),
   };
   const consumers = new Set<{ abandon(): void }>();
   client.once('ready', () => {
@@ -37,7 +40,8 @@ export function createBullMqQueue({ url, prefix = 'turnwire', clock, log }: Bull
     consume(kind, concurrency, handler) {
       connection.assertOpen();
       const isBehind = (ms: number) => connection.call(() => lanes[kind].isBehind(ms));
-      const consumer = new BullConsumer({ kind, concurrency, handler, url, prefix, clock, log, isBehind });
+      const { slots } = lanes[kind];
+      const consumer = new BullConsumer({ kind, concurrency, handler, url, prefix, clock, log, isBehind, slots });
       consumers.add(consumer);
       return consumer;
     },
@@ -48,6 +52,7 @@ export function createBullMqQueue({ url, prefix = 'turnwire', clock, log }: Bull
     ping: () => connection.call(async () => void (await client.ping())),
     async close() {
       for (const consumer of consumers) consumer.abandon();
+      for (const lane of Object.values(lanes)) lane.slots?.close();
       connection.close();
     },
   };

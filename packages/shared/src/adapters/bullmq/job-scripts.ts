@@ -97,9 +97,78 @@ return 1
 `,
 };
 
+/**
+ * Where a new job stands in a line that is fair over tenants: start-time fair queueing, see `FairLine`, with the tag as
+ * BullMQ's priority. What waits is in `prioritized`, sorted by priority times 2^32; the least of these is where the line
+ * is now. When nothing waits, all tags are forgotten. A tag beyond BullMQ's greatest priority is that: then tenants with
+ * such tags are served in the order in which their jobs came, until nothing waits.
+ */
+const placeInLine: Script = {
+  numberOfKeys: 4,
+  lua: `${PENDING}
+local deduplicationKey, activeKey, prioritizedKey, tagsKey = unpack(KEYS)
+local prefix, tenant, step, greatest = unpack(ARGV)
+local first = redis.call('ZRANGE', prioritizedKey, 0, 0, 'WITHSCORES')[2]
+if not first then redis.call('DEL', tagsKey) end
+local now = first and math.floor(tonumber(first) / 4294967296) or 0
+local last = tonumber(redis.call('HGET', tagsKey, tenant)) or 0
+local tag = math.min(math.max(now, last) + tonumber(step), tonumber(greatest))
+local pending = redis.call('GET', deduplicationKey)
+if not pending or not isPending(prefix, pending, activeKey) then
+  redis.call('HSET', tagsKey, tenant, tag)
+end
+return tag
+`,
+};
+
+/** Answers 1 if the tenant had a slot left for the job, or the job had one already; else 0, and the job is noted as parked. */
+const takeSlot: Script = {
+  numberOfKeys: 2,
+  lua: `
+local runningKey, parkedKey = unpack(KEYS)
+local now, expiry, id, most, order = unpack(ARGV)
+redis.call('ZREMRANGEBYSCORE', runningKey, '-inf', now)
+if redis.call('ZCARD', runningKey) >= tonumber(most) and not redis.call('ZSCORE', runningKey, id) then
+  redis.call('ZADD', parkedKey, order, id)
+  return 0
+end
+redis.call('ZREM', parkedKey, id)
+redis.call('ZADD', runningKey, expiry, id)
+redis.call('PEXPIREAT', runningKey, expiry)
+return 1
+`,
+};
+
+/** Gives a slot back, if the job had one. Answers the id of the parked job that is next, if there is a slot for it. */
+const freeSlot: Script = {
+  numberOfKeys: 2,
+  lua: `
+local runningKey, parkedKey = unpack(KEYS)
+local now, id, most = unpack(ARGV)
+redis.call('ZREM', runningKey, id)
+redis.call('ZREMRANGEBYSCORE', runningKey, '-inf', now)
+if redis.call('ZCARD', runningKey) >= tonumber(most) then return false end
+return redis.call('ZPOPMIN', parkedKey)[1] or false
+`,
+};
+
+const renewSlots: Script = {
+  numberOfKeys: 2,
+  lua: `
+local runningKey = KEYS[1]
+for i = 2, #ARGV do redis.call('ZADD', runningKey, 'XX', ARGV[1], ARGV[i]) end
+redis.call('PEXPIREAT', runningKey, ARGV[1])
+return 1
+`,
+};
+
 /** What the queue asks of Redis beyond BullMQ's own scripts, by the names of the commands that they become. */
 export const jobScripts = {
   turnwireMakeRoom: makeRoom,
   turnwireStepAside: stepAside,
   turnwireTakeBack: takeBack,
+  turnwirePlaceInLine: placeInLine,
+  turnwireTakeSlot: takeSlot,
+  turnwireFreeSlot: freeSlot,
+  turnwireRenewSlots: renewSlots,
 } as const;

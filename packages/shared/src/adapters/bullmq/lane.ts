@@ -1,10 +1,19 @@
-import { type Job as BullJob, type JobsOptions, Job as JobToAdd, Queue } from 'bullmq';
+import { type Job as BullJob, type JobsOptions, Job as JobToAdd, type JobType, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { Clock } from '../../ports/clock.ts';
-import { JOB_STATES, type Job, type JobKind, type JobRecord, type JobState } from '../../ports/job-queue.ts';
+import {
+  type FairShare,
+  JOB_STATES,
+  type Job,
+  type JobKind,
+  type JobRecord,
+  type JobState,
+} from '../../ports/job-queue.ts';
 import type { Logger } from '../../ports/logger.ts';
 import { recordOf, subjectOf } from './job-record.ts';
+import type { jobScripts } from './job-scripts.ts';
+import { TenantSlots } from './tenant-slots.ts';
 
 export interface LaneOptions {
   readonly kind: JobKind;
@@ -12,7 +21,13 @@ export interface LaneOptions {
   readonly prefix: string;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly share: FairShare;
 }
+
+/** Of BullMQ. */
+const GREATEST_PRIORITY = 2 ** 21;
+/** By how much a tenant's next job is behind the one before it, with a weight of 1. */
+const STEP = 60;
 
 /** BullMQ keeps an event of every step of a job for listeners that we have not. */
 const KEPT_EVENTS = 100;
@@ -24,6 +39,12 @@ const BASE_OPTIONS: JobsOptions = {
   stackTraceLimit: 0,
 };
 
+/** BullMQ's sets of a state, where their order is none of ids. */
+const SORTED_OTHERWISE: { readonly [S in JobState]?: JobType[] } = {
+  delayed: ['delayed'],
+  waiting: ['wait', 'prioritized'],
+};
+
 /** Failures that last for as long as the connection: a script is unknown, or the server has become a replica. */
 const RECONNECT = /^(NOSCRIPT|READONLY)/;
 
@@ -33,6 +54,8 @@ const stateSchema = z.enum(JOB_STATES);
 export class BullLane {
   readonly #options: LaneOptions;
   readonly #queue: Queue;
+  /** Null: as many jobs of a tenant run as there are. */
+  readonly slots: TenantSlots | null;
 
   constructor(options: LaneOptions) {
     this.#options = options;
@@ -43,6 +66,7 @@ export class BullLane {
       skipVersionCheck: true,
       streams: { events: { maxLen: KEPT_EVENTS } },
     });
+    this.slots = options.share.maxRunning === 0 ? null : this.#openSlots();
     this.#queue.on('error', (error) => log.debug({ err: error, kind }, 'A queue had a problem with Redis.'));
   }
 
@@ -52,7 +76,8 @@ export class BullLane {
     const subject = subjectOf(job);
     const { toKey } = this.#queue;
     const keys = [toKey(`de:${subject}`), toKey('active'), toKey('delayed'), toKey('id')];
-    const options = { ...BASE_OPTIONS, timestamp: now, delay: delayMs, deduplication: { id: subject } };
+    const place = kind === 'turn' ? { priority: await this.#place(job, subject) } : {};
+    const options = { ...BASE_OPTIONS, ...place, timestamp: now, delay: delayMs, deduplication: { id: subject } };
     const transaction = (await this.#queue.getBackend().client).multi();
     transaction.runCommand('turnwireMakeRoom', [...keys, toKey(''), now + delayMs, now]);
     await new JobToAdd(this.#queue, kind, job, options).addJob(transaction);
@@ -68,10 +93,10 @@ export class BullLane {
   }
 
   async counts(): Promise<Readonly<Record<JobState, number>>> {
-    const counts = await this.#queue.getJobCounts(...JOB_STATES);
-    const of = (state: JobState) => counts[state] ?? 0;
+    const counts = await this.#queue.getJobCounts(...JOB_STATES, 'prioritized');
+    const of = (state: JobState | 'prioritized') => counts[state] ?? 0;
     return {
-      waiting: of('waiting'),
+      waiting: of('waiting') + of('prioritized'),
       active: of('active'),
       delayed: of('delayed'),
       completed: of('completed'),
@@ -81,13 +106,15 @@ export class BullLane {
 
   async list(state: JobState, offset: number, limit: number): Promise<readonly JobRecord[]> {
     if (limit <= 0) return [];
-    const jobs = state === 'delayed' ? await this.#delayed(offset, limit) : await this.#page(state, offset, limit);
+    const sets = SORTED_OTHERWISE[state];
+    const jobs = sets === undefined ? await this.#page(state, offset, limit) : await this.#newest(sets, offset, limit);
     return jobs.flatMap((job) => recordOf(job, state) ?? []);
   }
 
   async get(id: string): Promise<JobRecord | null> {
     const job = await this.#find(id);
-    const state = stateSchema.safeParse(await job?.getState());
+    const found = await job?.getState();
+    const state = stateSchema.safeParse(found === 'prioritized' ? 'waiting' : found);
     return job === null || !state.success ? null : recordOf(job, state.data);
   }
 
@@ -105,8 +132,8 @@ export class BullLane {
 
   /** Whether a job waits, or was due more than `ms` ago. */
   async isBehind(ms: number): Promise<boolean> {
-    const { waiting } = await this.#queue.getJobCounts('waiting');
-    if ((waiting ?? 0) > 0) return true;
+    const { waiting = 0, prioritized = 0 } = await this.#queue.getJobCounts('waiting', 'prioritized');
+    if (waiting + prioritized > 0) return true;
     return (await this.#queue.getDelayedCount(this.#options.clock.now() - ms)) > 0;
   }
 
@@ -117,9 +144,33 @@ export class BullLane {
     await hastened.catch(ignoreOtherState);
   }
 
-  /** BullMQ sorts the delayed by when they are due; ids grow in the order of enqueueing. */
-  async #delayed(offset: number, limit: number): Promise<readonly BullJob[]> {
-    const ids = await this.#queue.getRanges(['delayed'], 0, -1);
+  /** The tag of a new job, see `placeInLine`. */
+  async #place(job: Job, subject: string): Promise<number> {
+    const { share } = this.#options;
+    const { toKey } = this.#queue;
+    const keys = [toKey(`de:${subject}`), toKey('active'), toKey('prioritized'), toKey('tags')];
+    const step = Math.max(1, Math.round(STEP / share.weightOf(job.tenantId)));
+    return Number(await this.#run('turnwirePlaceInLine', [...keys, toKey(''), job.tenantId, step, GREATEST_PRIORITY]));
+  }
+
+  async #run(script: keyof typeof jobScripts, args: (string | number)[]): Promise<unknown> {
+    return (await this.#queue.getBackend().client).runCommand(script, args);
+  }
+
+  #openSlots(): TenantSlots {
+    const { clock, share } = this.#options;
+    return new TenantSlots({
+      clock,
+      maxRunning: share.maxRunning,
+      toKey: this.#queue.toKey,
+      run: (script, args) => this.#run(script, args),
+      promote: (id) => this.#hasten(id, 0),
+    });
+  }
+
+  /** BullMQ sorts these by when they are due, or by priority; ids grow in the order of enqueueing. */
+  async #newest(sets: JobType[], offset: number, limit: number): Promise<readonly BullJob[]> {
+    const ids = await this.#queue.getRanges(sets, 0, -1);
     const newest = ids.toSorted((a, b) => Number(b) - Number(a)).slice(offset, offset + limit);
     const jobs = await Promise.all(newest.map((id) => this.#find(id)));
     return jobs.filter((job) => job !== null);

@@ -1,21 +1,21 @@
-import type { Job } from '../../ports/job-queue.ts';
+import type { FairShare, Job } from '../../ports/job-queue.ts';
+import { FairLine } from './fair-line.ts';
 import type { PendingJob } from './job-queue-table.ts';
 
-/** How many jobs that were taken may stand before those that wait. */
-const MAX_TAKEN = 1_000;
-
 /**
- * The jobs of one kind that nobody runs, at most one for each session or user: those that wait, in the order in which
- * they came to wait, and those that are delayed.
+ * The jobs of one kind that nobody runs, at most one for each session or user: those that wait, in a line that is fair
+ * over tenants, and those that are delayed.
  */
 export class JobBacklog {
   readonly #bySubject = new Map<string, PendingJob>();
   /** May hold jobs that were removed since: only what `#bySubject` has is there. */
-  #waiting: PendingJob[] = [];
-  /** Where the first of `#waiting` is: shifting a long array for every job is slow. */
-  #head = 0;
+  readonly #waiting: FairLine<PendingJob>;
   /** The earliest last. */
   readonly #delayed: PendingJob[] = [];
+
+  constructor(weightOf: FairShare['weightOf']) {
+    this.#waiting = new FairLine(weightOf);
+  }
 
   /** The one for the same session or user. */
   find(job: Job): PendingJob | undefined {
@@ -25,7 +25,7 @@ export class JobBacklog {
   /** There must be none for the same session or user. */
   add(pending: PendingJob, now: number): void {
     this.#bySubject.set(subjectKey(pending.job), pending);
-    if (pending.dueAt <= now) this.#waiting.push(pending);
+    if (pending.dueAt <= now) this.#waiting.push(pending.job.tenantId, pending);
     else this.#delayed.splice(this.#place(pending), 0, pending);
   }
 
@@ -35,17 +35,11 @@ export class JobBacklog {
     if (this.#delayed[place] === pending) this.#delayed.splice(place, 1);
   }
 
-  /** Takes the one that waits longest. */
-  take(): PendingJob | undefined {
-    for (;;) {
-      const pending = this.#waiting[this.#head];
-      if (pending === undefined) return undefined;
-      this.#head += 1;
-      this.#dropTaken();
-      if (this.find(pending.job) !== pending) continue;
-      this.#bySubject.delete(subjectKey(pending.job));
-      return pending;
-    }
+  /** Takes the next one in line, of a tenant that may have one. */
+  take(mayHave: (tenantId: string) => boolean): PendingJob | undefined {
+    const pending = this.#waiting.take((candidate) => this.find(candidate.job) === candidate, mayHave);
+    if (pending !== undefined) this.#bySubject.delete(subjectKey(pending.job));
+    return pending;
   }
 
   /** Lets wait what was delayed until now. Returns when the next one is due. */
@@ -54,7 +48,7 @@ export class JobBacklog {
       const earliest = this.#delayed.at(-1);
       if (earliest === undefined || earliest.dueAt > now) return earliest?.dueAt;
       this.#delayed.pop();
-      this.#waiting.push(earliest);
+      this.#waiting.push(earliest.job.tenantId, earliest);
     }
   }
 
@@ -67,17 +61,11 @@ export class JobBacklog {
   }
 
   waiting(): readonly PendingJob[] {
-    return this.#waiting.slice(this.#head).filter((pending) => this.find(pending.job) === pending);
+    return [...this.#waiting.items()].filter((pending) => this.find(pending.job) === pending);
   }
 
   delayed(): readonly PendingJob[] {
     return this.#delayed;
-  }
-
-  #dropTaken(): void {
-    if (this.#head < this.#waiting.length && this.#head < MAX_TAKEN) return;
-    this.#waiting = this.#waiting.slice(this.#head);
-    this.#head = 0;
   }
 
   /** Where a delayed job is or belongs. */

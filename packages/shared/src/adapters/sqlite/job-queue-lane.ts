@@ -1,7 +1,7 @@
 import type { Clock, Ids } from '../../ports/clock.ts';
-import type { Consumer, Job, JobHandler, JobKind, JobRecord, JobState } from '../../ports/job-queue.ts';
+import type { Consumer, FairShare, Job, JobHandler, JobKind, JobRecord, JobState } from '../../ports/job-queue.ts';
 import type { Logger } from '../../ports/logger.ts';
-import { isLastAttempt, retryDelay } from '../job-queue-retry.ts';
+import { isLastAttempt, jobRetryDelay } from '../job-queue-retry.ts';
 import { JobBacklog } from './job-queue-backlog.ts';
 import { JobHistory } from './job-queue-history.ts';
 import { type JobTable, type PendingJob, recordOf } from './job-queue-table.ts';
@@ -12,6 +12,7 @@ export interface LaneOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
+  readonly share: FairShare;
 }
 
 /** Timers of more than 2^31 ms fire at once; a shorter one that finds nothing due is set again. */
@@ -28,9 +29,11 @@ interface Taker {
 /** All jobs of one kind and those who take them. What is decided here is in the table first, for the next process. */
 export class JobLane {
   readonly #options: LaneOptions;
-  readonly #backlog = new JobBacklog();
+  readonly #backlog: JobBacklog;
   readonly #history: JobHistory;
   readonly #running = new Map<number, PendingJob>();
+  /** How many of each tenant. */
+  readonly #runningOf = new Map<string, number>();
   readonly #takers = new Set<Taker>();
   #handsOut = false;
   #closed = false;
@@ -39,6 +42,7 @@ export class JobLane {
   constructor(options: LaneOptions) {
     this.#options = options;
     this.#history = new JobHistory(options);
+    this.#backlog = new JobBacklog(options.share.weightOf);
     for (const pending of options.table.pending(options.kind)) {
       // A job that ran at the end may have had a younger one behind it.
       if (this.#backlog.find(pending.job) !== undefined) this.#wait(pending);
@@ -150,10 +154,21 @@ export class JobLane {
   #handOut(): void {
     for (;;) {
       const taker = this.#takers.values().find(({ running, concurrency }) => running < concurrency);
-      const pending = taker && this.#backlog.take();
+      const pending = taker && this.#backlog.take((tenantId) => this.#mayRun(tenantId));
       if (taker === undefined || pending === undefined) return;
       void this.#run(taker, pending);
     }
+  }
+
+  #count(tenantId: string, change: 1 | -1): void {
+    const count = (this.#runningOf.get(tenantId) ?? 0) + change;
+    if (count > 0) this.#runningOf.set(tenantId, count);
+    else this.#runningOf.delete(tenantId);
+  }
+
+  #mayRun(tenantId: string): boolean {
+    const { maxRunning } = this.#options.share;
+    return maxRunning === 0 || (this.#runningOf.get(tenantId) ?? 0) < maxRunning;
   }
 
   async #run(taker: Taker, pending: PendingJob): Promise<void> {
@@ -161,8 +176,10 @@ export class JobLane {
     const last = isLastAttempt(this.#options.kind, attempt);
     taker.running += 1;
     this.#running.set(pending.id, pending);
+    this.#count(pending.job.tenantId, 1);
     const failure = await outcomeOf(() => taker.handler(pending.job, { id: String(pending.id), attempt, last }));
     this.#running.delete(pending.id);
+    this.#count(pending.job.tenantId, -1);
     taker.running -= 1;
     try {
       if (failure === null) this.#history.end(pending, 'completed', attempt, null);
@@ -184,7 +201,7 @@ export class JobLane {
       this.#history.end(pending, 'failed', attempt, message);
     } else {
       log.warn(fields, 'A job failed and is tried again.');
-      const dueAt = clock.now() + retryDelay(kind, attempt, ids.random());
+      const dueAt = clock.now() + jobRetryDelay(kind, attempt, ids.random());
       this.#wait({ ...pending, attempts: attempt, error: message, dueAt });
     }
   }

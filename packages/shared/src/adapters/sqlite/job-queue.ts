@@ -1,6 +1,13 @@
 import { unavailable } from '../../domain/errors.ts';
 import type { Clock, Ids } from '../../ports/clock.ts';
-import type { Job, JobHandler, JobKind, JobQueue } from '../../ports/job-queue.ts';
+import {
+  EQUAL_SHARES,
+  type FairShare,
+  type Job,
+  type JobHandler,
+  type JobKind,
+  type JobQueue,
+} from '../../ports/job-queue.ts';
 import type { Logger } from '../../ports/logger.ts';
 import type { Database } from './database.ts';
 import { JobLane } from './job-queue-lane.ts';
@@ -11,6 +18,8 @@ export interface SqliteJobQueueOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Logger;
+  /** Of `turn` jobs. Default: equal, without a limit. */
+  readonly fairShare?: FairShare;
 }
 
 /**
@@ -21,8 +30,8 @@ export function createSqliteJobQueue(options: SqliteJobQueueOptions): JobQueue {
   const { database } = options;
   const table = new JobTable(database);
   const lanes: Readonly<Record<JobKind, JobLane>> = {
-    turn: new JobLane({ ...options, kind: 'turn', table }),
-    extraction: new JobLane({ ...options, kind: 'extraction', table }),
+    turn: new JobLane({ ...options, kind: 'turn', table, share: options.fairShare ?? EQUAL_SHARES }),
+    extraction: new JobLane({ ...options, kind: 'extraction', table, share: EQUAL_SHARES }),
   };
   let closed = false;
 

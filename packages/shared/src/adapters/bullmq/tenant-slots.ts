@@ -1,0 +1,74 @@
+import type { Clock } from '../../ports/clock.ts';
+
+/** What the slots need of the connection and the queue. */
+export interface SlotsOptions {
+  readonly maxRunning: number;
+  readonly clock: Clock;
+  toKey(name: string): string;
+  run(
+    script: 'turnwireTakeSlot' | 'turnwireFreeSlot' | 'turnwireRenewSlots',
+    args: (string | number)[],
+  ): Promise<unknown>;
+  /** Lets a delayed job wait for no longer. */
+  promote(id: string): Promise<void>;
+}
+
+/** A slot whose holder has died is free after this. */
+const SLOT_MS = 15_000;
+const RENEW_MS = 5_000;
+
+/**
+ * Slots of tenants for running jobs, over all processes. A job that finds none is parked: delayed for long, and noted for
+ * its tenant, in the order in which they would have started; whoever frees a slot brings the next one forward. A note or
+ * a promotion that gets lost costs time, and no job: the sweeper enqueues again what is due, which ends the delay.
+ */
+export class TenantSlots {
+  readonly #options: SlotsOptions;
+  /** Tenant by job, of those that run here. */
+  readonly #held = new Map<string, string>();
+  readonly #stopRenewing: () => void;
+
+  constructor(options: SlotsOptions) {
+    this.#options = options;
+    this.#stopRenewing = options.clock.every(RENEW_MS, () => void this.#renew());
+  }
+
+  /** False: the tenant has none left, and the job is noted among those that are parked. Without Redis nobody is refused. */
+  async take(tenantId: string, jobId: string, order: number): Promise<boolean> {
+    const { maxRunning, clock } = this.#options;
+    const now = clock.now();
+    const args = [...this.#keys(tenantId), now, now + SLOT_MS, jobId, maxRunning, order];
+    const isTaken = (await this.#options.run('turnwireTakeSlot', args).catch(() => 1)) !== 0;
+    if (isTaken) this.#held.set(jobId, tenantId);
+    return isTaken;
+  }
+
+  /** Also for one that was not taken: what was freed between the refusal and the parking is given on then. */
+  async free(tenantId: string, jobId: string): Promise<void> {
+    this.#held.delete(jobId);
+    const { maxRunning, clock } = this.#options;
+    try {
+      const args = [...this.#keys(tenantId), clock.now(), jobId, maxRunning];
+      const next = await this.#options.run('turnwireFreeSlot', args);
+      if (typeof next === 'string') await this.#options.promote(next);
+    } catch {
+      // Redis is away: slots run out by themselves, and the sweeper brings back what is parked.
+    }
+  }
+
+  close(): void {
+    this.#stopRenewing();
+  }
+
+  async #renew(): Promise<void> {
+    const expiry = this.#options.clock.now() + SLOT_MS;
+    for (const [tenantId, jobs] of Map.groupBy(this.#held.keys(), (jobId) => this.#held.get(jobId) ?? '')) {
+      await this.#options.run('turnwireRenewSlots', [...this.#keys(tenantId), expiry, ...jobs]).catch(() => undefined);
+    }
+  }
+
+  #keys(tenantId: string): [string, string] {
+    const { toKey } = this.#options;
+    return [toKey(`running:${encodeURIComponent(tenantId)}`), toKey(`parked:${encodeURIComponent(tenantId)}`)];
+  }
+}
