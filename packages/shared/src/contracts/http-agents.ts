@@ -14,10 +14,21 @@ export const agentIdSchema = z
 /** The body of `PUT /v1/agents/{id}`. */
 export const putAgentSchema = agentSettingsSchema
   .extend({ id: z.string().optional().describe('May repeat the id of the path') })
-  .superRefine(({ model }, context) => {
-    if (model.toolCalls !== 'text') return;
-    const message = 'Tool calls out of the text of the answer are not in this version yet; use "native".';
-    context.addIssue({ code: 'custom', path: ['model', 'toolCalls'], message });
+  .superRefine(({ model, errors }, context) => {
+    const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
+    if (model.toolCalls === 'text') {
+      refuse(
+        ['model', 'toolCalls'],
+        'Tool calls out of the text of the answer are not in this version yet; use "native".',
+      );
+    }
+    if (model.reasoning === 'echo') {
+      refuse(['model', 'reasoning'], 'Reasoning is not given back to the model in this version yet; use "strip".');
+    }
+    const { signature, max } = agentSettingsSchema.shape.errors.parse({});
+    if (errors.signature !== signature || errors.max !== max) {
+      refuse(['errors'], 'Repeated errors do not pause a turn in this version yet; leave this out.');
+    }
   });
 
 export const agentSchema = z

@@ -4,10 +4,10 @@ export const healthSchema = z.strictObject({ status: z.literal('ok') });
 
 const partSchema = z.strictObject({ kind: z.string().describe('Such as `sqlite`'), ok: z.boolean() });
 
-/** The answer of `GET /readyz`: 200 when all three are there, 503 otherwise. */
+/** The answer of `GET /readyz`: 200 when it is `ready`, 503 otherwise. */
 export const readinessSchema = z
   .strictObject({
-    status: z.enum(['ready', 'unavailable']),
+    status: z.enum(['ready', 'unavailable', 'stopping']),
     store: partSchema,
     queue: partSchema,
     bus: partSchema,

@@ -20,6 +20,13 @@ describe('the configuration', () => {
   test('has a default for everything', () => {
     expect(readConfiguration({})).toEqual({
       port: 3000,
+      redisUrl: null,
+      natsUrl: null,
+      mongodbUrl: null,
+      namespace: 'turnwire',
+      healthPort: null,
+      tenantMaxRunning: 0,
+      tenantWeights: new Map(),
       host: '127.0.0.1',
       dataDir: './data',
       apiKeys: [],
@@ -73,8 +80,11 @@ describe('the configuration', () => {
     for (const HOST of ['127.0.0.1', '127.8.9.10', 'localhost', '::1']) expect(problemsOf({ HOST })).toEqual([]);
   });
 
-  test.each(['REDIS_URL', 'NATS_URL', 'MONGODB_URL'])('refuses %s, for which there is no adapter', (name) => {
-    expect(problemsOf({ [name]: 'redis://127.0.0.1' })).toEqual([expect.stringContaining(`${name} is set`)]);
+  test('takes each server by its own variable', () => {
+    expect(readConfiguration({ REDIS_URL: 'rediss://:p@cache' })).toMatchObject({ redisUrl: 'rediss://:p@cache' });
+    expect(readConfiguration({ NATS_URL: 'nats://a,nats://b' })).toMatchObject({ natsUrl: 'nats://a,nats://b' });
+    const MONGODB_URL = 'mongodb+srv://cluster.example.org/app';
+    expect(readConfiguration({ MONGODB_URL })).toMatchObject({ mongodbUrl: MONGODB_URL, redisUrl: null });
   });
 
   test('tells all mistakes at once, each with its variable', () => {
@@ -89,11 +99,18 @@ describe('the configuration', () => {
       EVENT_RETENTION_HOURS: '0',
       TOOLS_ALLOW_PRIVATE: 'maybe',
       LOG_LEVEL: 'loud',
+      REDIS_URL: 'cache:6379',
+      NATS_URL: 'http://nats:4222',
+      MONGODB_URL: 'mongo',
+      NAMESPACE: 'a.b',
+      HEALTH_PORT: 'yes',
+      TENANT_MAX_RUNNING: '-1',
+      TENANT_WEIGHTS: 'acme',
     };
     const problems = problemsOf(wrong);
     expect(problems).toHaveLength(Object.keys(wrong).length);
     for (const name of Object.keys(wrong)) {
-      expect(problems).toContainEqual(expect.stringMatching(new RegExp(`^ {2}- ${name} must be `)));
+      expect(problems).toContainEqual(expect.stringMatching(new RegExp(`^ {2}- ${name} must (be|look like) `)));
     }
   });
 

@@ -6,6 +6,20 @@ export interface Configuration {
   readonly port: number;
   readonly host: string;
   readonly dataDir: string;
+  /** Null: the queue is in the file under `dataDir`. All three may hold a password. */
+  readonly redisUrl: string | null;
+  /** Null: the bus is in this process, its log in that file. */
+  readonly natsUrl: string | null;
+  /** Null: the store is in that file. */
+  readonly mongodbUrl: string | null;
+  /** Sets apart several installations on the same Redis or NATS. */
+  readonly namespace: string;
+  /** Of a worker that is a process of its own; null: it serves no HTTP. */
+  readonly healthPort: number | null;
+  /** Turns of one tenant that run at once, over all workers; 0: as many as there are. */
+  readonly tenantMaxRunning: number;
+  /** Of tenants whose turns start more often, or less, than those of others; the others have 1. */
+  readonly tenantWeights: ReadonlyMap<string, number>;
   readonly apiKeys: readonly ApiKey[];
   readonly metricsKey: string | null;
   readonly model: { readonly apiKey: string | null; readonly baseUrl: string | null; readonly name: string };
@@ -47,10 +61,6 @@ export function readConfiguration(env: Readonly<Record<string, string | undefine
 /** What is wrong with variables that are right one by one. */
 function conflicts(env: Environment): string[] {
   const problems: string[] = [];
-  for (const name of ['REDIS_URL', 'NATS_URL', 'MONGODB_URL'] as const) {
-    if (env[name] === null) continue;
-    problems.push(`${name} is set, but this version runs in the embedded profile only: unset it.`);
-  }
   if (!LOOPBACK.test(env.HOST) && env.API_KEYS.length === 0) {
     problems.push(
       'HOST can be reached from other machines, but nobody would need a key: set API_KEYS, or HOST to 127.0.0.1.',
@@ -66,6 +76,13 @@ function configurationOf(env: Environment): Configuration {
     port: env.PORT,
     host: env.HOST,
     dataDir: env.DATA_DIR,
+    redisUrl: env.REDIS_URL,
+    natsUrl: env.NATS_URL,
+    mongodbUrl: env.MONGODB_URL,
+    namespace: env.NAMESPACE,
+    healthPort: env.HEALTH_PORT,
+    tenantMaxRunning: env.TENANT_MAX_RUNNING,
+    tenantWeights: env.TENANT_WEIGHTS,
     apiKeys: env.API_KEYS,
     metricsKey: env.METRICS_KEY,
     model: { apiKey: env.OPENAI_API_KEY, baseUrl: env.OPENAI_BASE_URL, name: env.OPENAI_MODEL },

@@ -1,17 +1,25 @@
 import { z } from 'zod';
 import { type ApiKey, parseApiKeys } from './api-keys.ts';
+import { parseTenantWeights } from './tenant-weights.ts';
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
 /** A whole number; the message says the range, so that one text serves for every mistake. */
-function whole(min: number, max: number, fallback: number) {
+function inRange(min: number, max: number) {
   const error = `must be a whole number from ${min} to ${max}`;
   return z
     .string()
     .regex(/^\d{1,15}$/, error)
     .transform(Number)
-    .pipe(z.number().min(min, error).max(max, error))
-    .default(fallback);
+    .pipe(z.number().min(min, error).max(max, error));
+}
+
+function whole(min: number, max: number, fallback: number) {
+  return inRange(min, max).default(fallback);
+}
+
+function wholeOrNone(min: number, max: number) {
+  return inRange(min, max).nullable().default(null);
 }
 
 function text() {
@@ -25,6 +33,20 @@ function httpUrl() {
     .nullable()
     .default(null);
 }
+
+/** The address of a server, or several of a cluster, which `URL` does not read. */
+function address(pattern: RegExp, form: string) {
+  return z.string().regex(pattern, `must look like ${form}`).nullable().default(null);
+}
+
+const weights = z
+  .string()
+  .transform((value, context): ReadonlyMap<string, number> => {
+    const { weights, problem } = parseTenantWeights(value);
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+    return weights;
+  })
+  .default(new Map());
 
 const hours = z
   .string()
@@ -59,9 +81,16 @@ export const environmentSchema = z.object({
     .regex(/^[\w.:-]+$/, 'must be an address or a host name')
     .default('127.0.0.1'),
   DATA_DIR: z.string().default('./data'),
-  REDIS_URL: text(),
-  NATS_URL: text(),
-  MONGODB_URL: text(),
+  REDIS_URL: address(/^rediss?:\/\/\S+$/, 'redis://host:6379, or rediss:// with TLS'),
+  NATS_URL: address(/^(nats|tls):\/\/\S+$/, 'nats://host:4222, or tls:// with TLS'),
+  MONGODB_URL: address(/^mongodb(\+srv)?:\/\/\S+$/, 'mongodb://host:27017/turnwire'),
+  NAMESPACE: z
+    .string()
+    .regex(/^[\w-]{1,64}$/, 'must be letters, digits, _ and -, at most 64')
+    .default('turnwire'),
+  HEALTH_PORT: wholeOrNone(0, 65_535),
+  TENANT_MAX_RUNNING: whole(0, 1_000_000, 0),
+  TENANT_WEIGHTS: weights,
   API_KEYS: apiKeys,
   METRICS_KEY: text(),
   OPENAI_API_KEY: text(),

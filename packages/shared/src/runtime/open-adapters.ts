@@ -1,13 +1,7 @@
 import { hostname } from 'node:os';
-import { createInProcessBus } from '../adapters/in-process/event-bus.ts';
 import { loadSdk } from '../adapters/openai/clients.ts';
 import { createOpenAiEmbedder } from '../adapters/openai/embedder.ts';
 import { createOpenAiLanguageModel } from '../adapters/openai/language-model.ts';
-import { openDatabase } from '../adapters/sqlite/database.ts';
-import { createSqliteEventLog } from '../adapters/sqlite/event-log.ts';
-import { createSqliteJobQueue } from '../adapters/sqlite/job-queue.ts';
-import { allMigrations } from '../adapters/sqlite/migrations/all-migrations.ts';
-import { createSqliteStore } from '../adapters/sqlite/store.ts';
 import { createSystemClock } from '../adapters/system/clock.ts';
 import { createSystemIds } from '../adapters/system/ids.ts';
 import type { Clock, Ids } from '../ports/clock.ts';
@@ -17,11 +11,16 @@ import type { Hooks } from '../ports/hooks.ts';
 import type { JobQueue } from '../ports/job-queue.ts';
 import type { LanguageModel } from '../ports/language-model.ts';
 import type { Logger } from '../ports/logger.ts';
+import type { ReadinessCheck } from '../ports/readiness.ts';
 import type { Store } from '../ports/store.ts';
+import { createReadinessCheck } from './check-readiness.ts';
+import type { DefaultModel } from './choose-model.ts';
 import type { Configuration } from './config.ts';
 import { loadHooks } from './load-hooks.ts';
 import { createLogger, openLogStream } from './logger.ts';
 import { createMetrics, type ExposedMetrics } from './metrics.ts';
+import { openPersistence } from './open-persistence.ts';
+import { secretsInUrl } from './secrets-in-url.ts';
 
 export interface Adapters {
   readonly store: Store;
@@ -35,19 +34,13 @@ export interface Adapters {
   readonly ids: Ids;
   readonly log: Logger;
   readonly metrics: ExposedMetrics;
+  readonly readiness: ReadinessCheck;
   /** This process, for people who look at a lease or a log. */
   readonly holder: string;
   /** Loads what the first turn would otherwise wait for; for when the process is ready and has nothing better to do. */
   warmUp(): Promise<void>;
   /** To be called when nothing uses them any more. */
   close(): Promise<void>;
-}
-
-/** The endpoint that agents use who name none. */
-export interface DefaultModel {
-  readonly baseUrl: string | null;
-  readonly apiKey: string | null;
-  readonly name: string;
 }
 
 /** The one place where ports get their adapters. Throws AppErrors that say what to change. */
@@ -62,28 +55,19 @@ export async function openAdapters(configuration: Configuration, defaultModel: D
   const hooks = await loadHooks(configuration.hooksModule);
   const clock = createSystemClock();
   const ids = createSystemIds(clock);
-  const database = openDatabase(configuration.dataDir, allMigrations);
-  const store = createSqliteStore({ database, clock });
-  const queue = createSqliteJobQueue({ database, clock, ids, log });
-  const bus = createInProcessBus({ log: createSqliteEventLog(database), clock, logger: log });
+  const persistence = await openPersistence(configuration, { clock, ids, log });
   return {
-    store,
-    queue,
-    bus,
+    ...persistence,
     ...openModels(configuration, defaultModel, clock, log),
     hooks,
     clock,
     ids,
     log,
-    metrics: createMetrics(queue),
+    metrics: createMetrics(persistence.queue),
+    readiness: createReadinessCheck(persistence, clock, log),
     holder: `${hostname()}-${process.pid}`,
     async warmUp() {
       await loadSdk();
-    },
-    async close() {
-      await queue.close();
-      await bus.close();
-      await store.close(); // and with it the database, which the other two use
     },
   };
 }
@@ -98,10 +82,11 @@ function openModels({ embeddingModel }: Configuration, defaultModel: DefaultMode
 }
 
 /** What must never appear in a log: also the keys that agents name by their variables. */
-function secretsOf({ apiKeys, metricsKey, model }: Configuration): string[] {
+function secretsOf({ apiKeys, metricsKey, model, redisUrl, natsUrl, mongodbUrl }: Configuration): string[] {
   const named = Object.entries(process.env)
     .filter(([name]) => name.endsWith('_API_KEY'))
     .map(([, value]) => value);
-  const all = [...apiKeys.map(({ key }) => key), metricsKey, model.apiKey, ...named];
+  const ofServers = [redisUrl, natsUrl, mongodbUrl].flatMap((url) => (url === null ? [] : secretsInUrl(url)));
+  const all = [...apiKeys.map(({ key }) => key), metricsKey, model.apiKey, ...ofServers, ...named];
   return [...new Set(all)].filter((secret) => typeof secret === 'string');
 }
