@@ -25,6 +25,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Default: `user`. */
     access?: Access;
+    /** Refused while the server is about to stop. */
+    beginsWork?: boolean;
   }
   interface FastifySchema {
     hide?: boolean;

@@ -10,6 +10,7 @@ import { describeApi } from './plugins/openapi.ts';
 import { parseJson } from './plugins/parse-json.ts';
 import { ParserRefusals } from './plugins/parser-refusals.ts';
 import { handleProblems, refuseWhileClosing, requireHost, sendProblem } from './plugins/problem-handler.ts';
+import { type Drain, refuseWhileDraining } from './plugins/refuse-while-draining.ts';
 import { compileValidator } from './plugins/validate.ts';
 import { agentRoutes } from './routes/agents.ts';
 import { eventRoutes } from './routes/events.ts';
@@ -25,8 +26,14 @@ import { EventStreams } from './sse/event-streams.ts';
 
 const MAX_BODY_BYTES = 1024 * 1024;
 
+export interface CreatedApp {
+  readonly app: App;
+  readonly streams: EventStreams;
+  readonly drain: Drain;
+}
+
 /** The HTTP application, ready to listen. Closing it ends its event streams first. */
-export async function createApp(deps: GatewayDeps): Promise<App> {
+export async function createApp(deps: GatewayDeps): Promise<CreatedApp> {
   const logAccess = createAccessLog(deps);
   const refusals = new ParserRefusals(deps);
   const app: App = Fastify({
@@ -55,19 +62,21 @@ export async function createApp(deps: GatewayDeps): Promise<App> {
   app.addHook('onRequest', async (request, reply) => logAccess(request, reply));
   handleProblems(app, deps.log);
   refuseWhileClosing(app);
+  const drain: Drain = { begun: false };
+  refuseWhileDraining(app, drain);
   requireHost(app);
-  if (deps.keys.length === 0) guardLoopback(app);
+  if (deps.apiKeys.length === 0) guardLoopback(app);
   acceptKeyAsPassword(app);
-  authenticate(app, deps.keys);
+  authenticate(app, deps.apiKeys);
   parseJson(app);
-  await describeApi(app, deps.keys.length > 0);
+  await describeApi(app, deps.apiKeys.length > 0);
   serveDocs(app, deps.log);
   serveBoard(app, deps);
   const streams = new EventStreams(deps);
   app.addHook('preClose', async () => streams.close());
-  registerRoutes(app, { ...deps, streams });
+  registerRoutes(app, { ...deps, streams, drain });
   await app.ready();
-  return app;
+  return { app, streams, drain };
 }
 
 function unused(): never {

@@ -4,6 +4,7 @@ import type { EventBus } from '@turnwire/shared/ports/event-bus';
 import type { JobQueue } from '@turnwire/shared/ports/job-queue';
 import type { Logger } from '@turnwire/shared/ports/logger';
 import type { Metrics } from '@turnwire/shared/ports/metrics';
+import type { ReadinessCheck } from '@turnwire/shared/ports/readiness';
 import type { Store } from '@turnwire/shared/ports/store';
 
 export interface ApiKey {
@@ -20,12 +21,13 @@ export interface GatewayDeps {
   readonly ids: Ids;
   readonly log: Logger;
   readonly metrics: Metrics & { text(): Promise<string>; readonly contentType: string };
+  readonly readiness: ReadinessCheck;
   /** The server's default model, for `/readyz`. */
   readonly model: { readonly label: string; readonly demo: boolean };
   /** None: everything is tenant `default` with role admin, on a loopback address only. */
-  readonly keys: readonly ApiKey[];
+  readonly apiKeys: readonly ApiKey[];
   /** Whether an MCP server may be a command that runs on this machine. */
-  readonly allowStdio: boolean;
+  readonly toolsAllowStdio: boolean;
   /** Null: `/metrics` is open. */
   readonly metricsKey: string | null;
 }

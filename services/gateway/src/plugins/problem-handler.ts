@@ -15,7 +15,10 @@ export function handleProblems(app: App, log: Logger): void {
 export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): FastifyReply {
   const problem = problemOf(error, pathOf(request));
   if (problem.status >= 500) {
-    log.error({ requestId: request.id, method: request.method, path: problem.instance, error }, problem.title);
+    log.error(
+      { requestId: request.id, method: request.method, path: problem.instance, err: error },
+      `${problem.title}.`,
+    );
   }
   return reply
     .code(problem.status)

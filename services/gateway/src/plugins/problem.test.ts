@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AppError, REFUSAL_CODES, unavailable } from '@turnwire/shared/domain/errors';
+import { AppError, FAILURE_CODES, REFUSAL_CODES, unavailable } from '@turnwire/shared/domain/errors';
 import { describe, expect, test } from 'vitest';
 import { PROBLEM_CODES, PROBLEM_KINDS, ProtocolError, problemOf } from './problem.ts';
 
@@ -13,6 +13,14 @@ describe('the codes', () => {
     expect(title).not.toBe('');
     expect(page).toMatch(new RegExp(`^\\| \`${code}\` \\| ${status} \\| .{10,} \\|$`, 'm'));
   });
+
+  test.each([...FAILURE_CODES, 'interrupt_expired'])(
+    'of a failed turn: %s is explained in docs/problems.md',
+    (code) => {
+      const failed = page.slice(page.indexOf('## Turns that failed'));
+      expect(failed).toMatch(new RegExp(`^\\| \`${code}\` \\| .{20,} \\|$`, 'm'));
+    },
+  );
 
   test('are those of the domain, and one for our own mistakes', () => {
     expect(Object.keys(PROBLEM_KINDS).sort()).toEqual([...REFUSAL_CODES, 'internal'].sort());

@@ -7,13 +7,12 @@ import type { RouteDeps } from './route-deps.ts';
 
 const tags = ['operation'];
 const config = { access: 'open' } as const;
-const PING_MS = 2000;
 
 const DEMO_NOTE =
   'The answers come from the built-in demo model: scripted, and no language model. Set OPENAI_API_KEY or OPENAI_BASE_URL.';
 
 export function healthRoutes(app: App, deps: RouteDeps): void {
-  const { store, queue, bus, model } = deps;
+  const { readiness, model, drain } = deps;
   app.route({
     method: 'GET',
     url: '/healthz',
@@ -32,19 +31,17 @@ export function healthRoutes(app: App, deps: RouteDeps): void {
     config,
     schema: {
       operationId: 'getReadiness',
-      summary: 'Whether store, queue and bus answer',
+      summary: 'Whether store, queue and bus answer, and the server is not about to stop',
       tags,
       response: { 200: readinessSchema, 503: readinessSchema },
     },
     handler: async (_request, reply) => {
-      const parts = await Promise.all([store, queue, bus].map((part) => answers(deps, part)));
-      const [isStored, isQueued, isBused] = parts;
-      const isReady = parts.every(Boolean);
-      return reply.code(isReady ? 200 : 503).send({
-        status: isReady ? 'ready' : 'unavailable',
-        store: { kind: store.kind, ok: isStored },
-        queue: { kind: queue.kind, ok: isQueued },
-        bus: { kind: bus.kind, ok: isBused },
+      const parts = await readiness();
+      const isThere = Object.values(parts).every(({ ok }) => ok);
+      const status = drain.begun ? 'stopping' : isThere ? 'ready' : 'unavailable';
+      return reply.code(status === 'ready' ? 200 : 503).send({
+        status,
+        ...parts,
         model: model.label,
         demo: model.demo,
         ...(model.demo ? { note: DEMO_NOTE } : {}),
@@ -52,22 +49,6 @@ export function healthRoutes(app: App, deps: RouteDeps): void {
     },
   });
   metricsRoute(app, deps);
-}
-
-/** Whether a part answers a ping in time. */
-async function answers({ clock, log }: RouteDeps, part: { readonly kind: string; ping(): Promise<void> }) {
-  const limit = new AbortController();
-  const late = clock.sleep(PING_MS, limit.signal).then(() => 'no answer');
-  try {
-    const failure = await Promise.race([part.ping().then(() => null), late]);
-    if (failure !== null) log.warn({ part: part.kind }, `not ready: ${failure}`);
-    return failure === null;
-  } catch (error) {
-    log.warn({ part: part.kind, error }, 'not ready');
-    return false;
-  } finally {
-    limit.abort();
-  }
 }
 
 function metricsRoute(app: App, { metrics, metricsKey }: RouteDeps): void {

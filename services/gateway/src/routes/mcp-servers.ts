@@ -11,7 +11,7 @@ import { keepSecrets } from './keep-secrets.ts';
 import { registrationRoutes } from './registrations.ts';
 import type { RouteDeps } from './route-deps.ts';
 
-export function mcpServerRoutes(app: App, { store, allowStdio }: RouteDeps): void {
+export function mcpServerRoutes(app: App, { store, toolsAllowStdio }: RouteDeps): void {
   registrationRoutes(app, {
     store: store.mcpServers,
     plural: 'mcp-servers',
@@ -24,7 +24,7 @@ export function mcpServerRoutes(app: App, { store, allowStdio }: RouteDeps): voi
     parse(name, body, stored) {
       const server = mcpServerOf(name, body);
       if (server.transport === 'stdio') {
-        if (!allowStdio) throw commandsRefused();
+        if (!toolsAllowStdio) throw commandsRefused();
         const known = stored?.transport === 'stdio' ? stored.env : {};
         return { ...server, env: keepSecrets('env', server.env, known) };
       }

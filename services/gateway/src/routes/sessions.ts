@@ -79,6 +79,7 @@ function createRoute(app: App, { store, ids }: RouteDeps): void {
   app.route({
     method: 'POST',
     url: '/v1/sessions',
+    config: { beginsWork: true },
     schema: {
       operationId: 'createSession',
       summary: 'Create a session of a user with an agent',

@@ -27,6 +27,7 @@ function postTurnRoute(app: App, deps: RouteDeps): void {
   app.route({
     method: 'POST',
     url: '/v1/sessions/:id/turns',
+    config: { beginsWork: true },
     schema: {
       operationId: 'postTurn',
       summary: "Post a user's text; with `Accept: text/event-stream`, follow the turn",
@@ -57,6 +58,7 @@ function resumeRoute(app: App, deps: RouteDeps): void {
   app.route({
     method: 'POST',
     url: '/v1/sessions/:id/resume',
+    config: { beginsWork: true },
     schema: {
       operationId: 'resumeTurn',
       summary: 'Decide what a waiting turn asks; without a body, approve',

@@ -293,7 +293,7 @@ describe('a live client', () => {
   test('hears of its end when the session was deleted while it joined', () => {
     const bench = new Bench();
     const place = bench.hub.join();
-    bench.hub.onAnnouncement({ type: 'cancelled', turnId: '', ts: 1, data: { reason: 'session deleted' } });
+    bench.hub.onAnnouncement({ type: 'cancelled', turnId: null, ts: 1, data: { reason: 'session_deleted' } });
     const sink = new PassThrough();
     const view = { turnId: 'mine', endsWithTurn: true, cursor: 0, fresh: true };
     bench.hub.seat(place, new ClientStream(sink, view, bench.hub));

@@ -101,9 +101,10 @@ export class ClientStream {
     this.#write(announcementFrame(announcement));
   }
 
-  /** Tells what no event of the log tells, and ends. */
+  /** Tells what no event of the log tells, if it is about this client's turn, and ends. */
   endWith(announcement: Announcement): void {
-    this.#write(announcementFrame({ ...announcement, turnId: this.#view.turnId ?? announcement.turnId }));
+    const turnId = this.#view.turnId ?? announcement.turnId;
+    if (turnId !== null) this.#write(announcementFrame({ ...announcement, turnId }));
     this.end();
   }
 

@@ -39,6 +39,8 @@ export class EventStreams implements HubHost {
   readonly #heartbeat: Heartbeat;
   readonly #readers = new ReadingQueue();
   readonly #entries = new Map<string, Entry>();
+  readonly #followers = new Set<ClientStream>();
+  #onTurnsEnded: () => void = () => {};
   #closed = false;
 
   constructor(deps: StreamDeps) {
@@ -63,6 +65,14 @@ export class EventStreams implements HubHost {
     };
   }
 
+  /** Resolves when no client follows a turn any more. */
+  turnsEnded(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onTurnsEnded = () => this.#followers.size === 0 && resolve();
+      this.#onTurnsEnded();
+    });
+  }
+
   /** Ends all streams: their clients reconnect, to another gateway or later, with the last id that they have. */
   close(): void {
     this.#closed = true;
@@ -76,6 +86,8 @@ export class EventStreams implements HubHost {
 
   closed(client: ClientStream): void {
     this.#heartbeat.remove(client);
+    this.#followers.delete(client);
+    this.#onTurnsEnded();
     this.#deps.metrics.sseClients(-1);
   }
 
@@ -110,6 +122,7 @@ export class EventStreams implements HubHost {
     const client = new ClientStream(response, view, hub);
     this.#deps.metrics.sseClients(1);
     this.#heartbeat.add(client);
+    if (view.endsWithTurn) this.#followers.add(client);
     response.writeHead(200, { ...SSE_HEADERS, ...headers });
     response.write(GREETING + preface);
     client.start();
@@ -121,7 +134,7 @@ export class EventStreams implements HubHost {
     const admission = () => this.#readers.admission();
     catchUp({ hub, place, client, known, replay, admission, pause: () => clock.sleep(10) })
       .catch((error: unknown) => {
-        log.warn({ ...hub.key, error }, 'an event stream was broken off: the log could not be read');
+        log.warn({ ...hub.key, err: error }, 'An event stream was broken off: the log could not be read.');
         client.abort();
       })
       .finally(() => hub.leave(place));

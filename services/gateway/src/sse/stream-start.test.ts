@@ -37,9 +37,9 @@ describe('a stream', () => {
     ['from now on without a cursor', rested, null, true],
     ['at the cursor', rested, eventId(1, 3), false],
     ['at the tail', rested, eventId(2, 9), false],
-    ['from now on beyond the tail', rested, eventId(2, 10), true],
+    ['at the cursor where the last holder let go in the middle of a step', rested, eventId(2, 500), false],
     ['from now on beyond the token', held, eventId(3, 0), true],
-    ['at the cursor while the log may be ahead of the store', held, eventId(2, 500), false],
+    ['at the cursor while the holder is ahead of the store', held, eventId(2, 500), false],
   ])('begins %s', (_name, given, cursor, fresh) => {
     const view = viewFrom(given, cursor, null);
     expect(view.fresh).toBe(fresh);

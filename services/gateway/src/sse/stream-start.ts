@@ -22,10 +22,12 @@ export function viewFrom(session: Session, cursor: number | null, turnId: string
   return { turnId, endsWithTurn: false, cursor: isFresh ? publishedId(session) : cursor, fresh: isFresh };
 }
 
-/** Whether the session cannot have given this id: then nothing is known of what the client has. */
-function isBeyond({ lease, lastEventId }: Session, cursor: number): boolean {
-  // A holder's log may be ahead of its commits, but not of its token.
-  return tokenOf(cursor) > lease.token || (lease.holder === null && cursor > lastEventId);
+/**
+ * Whether the session cannot have given this id: then nothing is known of what the client has. By its token alone: the
+ * log is ahead of the commits by the deltas of a step, also those of a holder that has let go in the middle of it.
+ */
+function isBeyond({ lease }: Session, cursor: number): boolean {
+  return tokenOf(cursor) > lease.token;
 }
 
 /** How much of the log must be there by now. Events that a commit left in the outbox may not be. */

@@ -8,8 +8,8 @@ export async function deleteSession(deps: GatewayDeps, key: SessionKey): Promise
   if (session === null) return false;
   announce(deps, key, {
     type: 'cancelled',
-    turnId: session.activeTurnId ?? '',
-    data: { reason: 'session deleted' },
+    turnId: session.activeTurnId,
+    data: { reason: 'session_deleted' },
     ts: deps.clock.now(),
   });
   nudgeHolder(deps, key);
