@@ -19,11 +19,11 @@ afterEach(() => adapters.close());
 const SWEEP_MS = 2_000;
 const DRAIN_MS = 30_000;
 
-function start(concurrency: number, ...replies: readonly ScriptedReply[]) {
+function start(workerConcurrency: number, ...replies: readonly ScriptedReply[]) {
   const model = createScriptedModel(inOrder(...replies));
   const options = {
-    ...{ holder: 'worker', concurrency, leaseMs: LEASE_MS, sweepMs: SWEEP_MS, drainMs: DRAIN_MS },
-    ...{ allowPrivateAddresses: false, allowStdio: false, recordedWeather: false },
+    ...{ holder: 'worker', workerConcurrency, leaseMs: LEASE_MS, sweepMs: SWEEP_MS, drainMs: DRAIN_MS },
+    ...{ toolsAllowPrivate: false, toolsAllowStdio: false, recordedWeather: false },
   };
   return { model, worker: startAgentWorker({ ...adapters, model, embedder: null, hooks: {}, options }) };
 }

@@ -3,7 +3,7 @@ import { createAgentRuntimes } from './agent-runtimes.ts';
 import type { Hold } from './hold.ts';
 import { createEngine } from './react/engine.ts';
 import { runTurn, type TurnRunner } from './run-turn.ts';
-import { sweepSessions } from './sweep-sessions.ts';
+import { startSweeping } from './sweep-sessions.ts';
 import { createToolbox } from './tools/toolbox.ts';
 import type { WorkerDependencies } from './worker-dependencies.ts';
 
@@ -36,7 +36,7 @@ export function startAgentWorker(worker: WorkerDependencies): AgentWorker {
       };
     },
   };
-  const consumer = queue.consume('turn', options.concurrency, async ({ tenantId, sessionId }) => {
+  const consumer = queue.consume('turn', options.workerConcurrency, async ({ tenantId, sessionId }) => {
     try {
       await runTurn(runner, { tenantId, sessionId });
     } catch (error) {
@@ -44,8 +44,7 @@ export function startAgentWorker(worker: WorkerDependencies): AgentWorker {
       throw error;
     }
   });
-  const stopSweeping = clock.every(options.sweepMs, () => void sweepSessions(worker));
-  void sweepSessions(worker);
+  const stopSweeping = startSweeping(worker);
   return {
     async close() {
       stopSweeping();

@@ -24,8 +24,11 @@ export async function beginTurn(
 ): Promise<void> {
   const { store, ids, clock } = worker;
   const { turn } = state;
-  state.setMessages(await store.turns.history(hold.key, HISTORY_LIMITS));
-  const recalled = await recall(worker, hold, state, agent);
+  const [history, recalled] = await Promise.all([
+    store.turns.history(hold.key, HISTORY_LIMITS),
+    recall(worker, hold, state, agent),
+  ]);
+  state.setMessages(history);
   const prompt = expandPrompt(agent.systemPrompt, {
     tenant_id: turn.tenantId,
     user_id: turn.userId,

@@ -3,7 +3,7 @@ import type { TurnOutcome } from '@turnwire/shared/domain/decide-finish';
 import { AppError } from '@turnwire/shared/domain/errors';
 import type { Turn } from '@turnwire/shared/domain/turn';
 import { NO_USAGE, type Usage } from '@turnwire/shared/domain/usage';
-import type { HookContext } from '@turnwire/shared/ports/hooks';
+import type { HookContext, Hooks } from '@turnwire/shared/ports/hooks';
 import { callHook } from './call-hook.ts';
 import type { TurnRunner } from './run-turn.ts';
 import { turnContext } from './turn-context.ts';
@@ -51,7 +51,7 @@ export async function finishTurn({ worker }: TurnRunner, state: OwnedTurnState, 
     ),
   );
   report(worker, turn, ending);
-  await afterwards(worker, turn);
+  await afterwards(worker, turn, ending.cause);
 }
 
 async function loadAgent({ store }: WorkerDependencies, { tenantId, agentId, agentRevision }: Turn) {
@@ -70,15 +70,15 @@ function report({ metrics }: WorkerDependencies, turn: Turn, { cause }: Ending):
   else log.warn({ status, steps, usage, code: error.code, err: cause }, `The turn failed: ${error.message}`);
 }
 
-async function afterwards(worker: WorkerDependencies, turn: Turn): Promise<void> {
+async function afterwards(worker: WorkerDependencies, turn: Turn, cause: unknown): Promise<void> {
   const { hooks, queue } = worker;
   const { tenantId, userId, log } = turnContext();
   const { error } = turn;
   if (error !== null) {
-    const failure = new AppError(error.code, error.message);
-    await tellHook(worker, (context) => hooks.onError?.(context, { where: 'turn', error: failure }));
+    const failure = new AppError(error.code, error.message, { cause });
+    await tellHook(worker, 'onError', (context) => hooks.onError?.(context, { where: 'turn', error: failure }));
   }
-  await tellHook(worker, (context) => hooks.afterSession?.(context, { turn }));
+  await tellHook(worker, 'afterSession', (context) => hooks.afterSession?.(context, { turn }));
   if (turn.extraction !== 'pending') return;
   try {
     await queue.enqueue({ kind: 'extraction', tenantId, userId });
@@ -88,10 +88,14 @@ async function afterwards(worker: WorkerDependencies, turn: Turn): Promise<void>
 }
 
 /** Nothing stops these hooks, and their errors change nothing: the turn has ended. */
-async function tellHook({ clock }: WorkerDependencies, hook: (context: HookContext) => Promise<void> | void) {
+async function tellHook(
+  { clock }: WorkerDependencies,
+  name: keyof Hooks,
+  hook: (context: HookContext) => Promise<void> | void,
+): Promise<void> {
   try {
-    await callHook<void>(clock, new AbortController().signal, hook);
+    await callHook<void>(clock, new AbortController().signal, name, hook);
   } catch (failure) {
-    turnContext().log.warn({ err: failure }, 'A hook failed after the turn had ended.');
+    turnContext().log.warn({ err: failure }, `The hook ${name} failed after the turn had ended.`);
   }
 }

@@ -45,7 +45,7 @@ export async function takeHold(
     stopReason = reason;
     controller.abort(new Error(`The work was stopped: ${reason}.`));
   }
-  const lease = keepLease(worker, key, claim, stop);
+  const lease = keepLease(worker, key, claim, log, stop);
   const writer = await openWriter(worker, key, token, lost.signal).catch((error: unknown) => {
     lease.close();
     if (isAppError(error, 'lease_lost') || lost.signal.aborted) return null;
@@ -113,7 +113,8 @@ async function release(
     });
     return wake;
   } catch (error) {
-    if (isAppError(error, 'lease_lost')) log.info({ token }, 'The lease had passed to another already.');
+    if (isAppError(error, 'lease_lost'))
+      log.info({ token }, 'The lease was lost already: another has it, or the session was deleted.');
     else log.warn({ token, err: error }, 'The lease could not be given back; it will run out.');
     return false;
   }

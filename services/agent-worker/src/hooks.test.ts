@@ -1,3 +1,4 @@
+import type { AppError } from '@turnwire/shared/domain/errors';
 import type { Hooks } from '@turnwire/shared/ports/hooks';
 import { type EmbeddedAdapters, makeEmbeddedAdapters } from '@turnwire/shared/testing/embedded-adapters';
 import { breaks, calls, createScriptedModel, inOrder, says } from '@turnwire/shared/testing/scripted-model';
@@ -104,7 +105,22 @@ describe('a hook that throws', () => {
   test.each(['beforeModel', 'afterModel'] as const)('fails the turn as %s, without its words', async (name) => {
     const { turn } = await play({ [name]: throwing });
     expect(turn).toMatchObject({ status: 'FAILED', error: { code: 'internal' } });
+    expect(turn.error?.message).toContain(name);
     expect(turn.error?.message).not.toContain('not today');
+  });
+
+  test('is the cause of what onError hears', async () => {
+    const told: AppError[] = [];
+    await play({ beforeModel: throwing, onError: (_, { error }) => void told.push(error) });
+    const causes = [told[0], told[0]?.cause, (told[0]?.cause as AppError | undefined)?.cause];
+    expect(causes.map((error) => (error as Error).message).at(-1)).toBe('not today');
+  });
+
+  test('may throw by a promise of its own kind', async () => {
+    // biome-ignore lint/suspicious/noThenProperty: that is what it is about
+    const thenable = { then: (_: unknown, reject: (error: Error) => void) => reject(new Error('not today')) };
+    const { turn } = await play({ beforeSession: () => thenable as unknown as Promise<void> });
+    expect(turn).toMatchObject({ status: 'FAILED', error: { code: 'refused_by_hook', message: 'not today' } });
   });
 
   test.each([
@@ -122,7 +138,7 @@ describe('a hook that throws', () => {
     const { turn } = await play({ ...noting(notes), [name]: throwing }, { breaking: true });
     expect(turn).toMatchObject({ status: 'FAILED', error: { code: 'model_error' } });
     expect(notes.at(-1)).toEqual(name === 'onError' ? ['afterSession', 'FAILED'] : ['onError', 'turn', 'model_error']);
-    expect(adapters.log.lines.some(({ message }) => message.startsWith('A hook failed'))).toBe(true);
+    expect(adapters.log.lines.some(({ message }) => message.startsWith(`The hook ${name} failed`))).toBe(true);
   });
 
   test('keeps what clients were shown before afterModel', async () => {
@@ -150,7 +166,7 @@ describe('a hook that hangs', () => {
   test.each(['beforeToolUse', 'afterToolUse'] as const)('is the call’s error after 10 s as %s', async (name) => {
     const { turn, told } = await play({ [name]: hanging }, { advance: 10_000 });
     expect(turn.status).toBe('COMPLETED');
-    expect(told).toBe('A hook did not answer within 10000 ms.');
+    expect(told).toBe(`The hook ${name} did not answer within 10000 ms.`);
   });
 
   test.each([

@@ -32,9 +32,10 @@ function keep(renew: (count: number) => Promise<Renewal>, isTakenUp = false) {
       return { close: () => undefined };
     },
   };
-  const parts = { store: { turns }, bus, clock, log: createRecordingLogger(), options: { leaseMs: LEASE_MS } };
+  const parts = { store: { turns }, bus, clock, options: { leaseMs: LEASE_MS } } as unknown as WorkerDependencies;
   const claim = { lease: { token: 1 }, turn: { checkpoint: isTakenUp ? {} : null } };
-  const keeper = keepLease(parts as unknown as WorkerDependencies, KEY, claim as Claim, (reason) => stops.push(reason));
+  const log = createRecordingLogger();
+  const keeper = keepLease(parts, KEY, claim as Claim, log, (reason) => stops.push(reason));
   return { clock, keeper, stops, nudge: () => nudge(), renewals: () => renewals };
 }
 

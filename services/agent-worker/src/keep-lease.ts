@@ -1,6 +1,7 @@
 import type { Claim } from '@turnwire/shared/domain/decide-claim';
 import { isAppError } from '@turnwire/shared/domain/errors';
 import type { SessionKey } from '@turnwire/shared/domain/tenant';
+import type { Logger } from '@turnwire/shared/ports/logger';
 import type { TurnJournal } from './events/turn-journal.ts';
 import type { WorkerDependencies } from './worker-dependencies.ts';
 
@@ -18,9 +19,10 @@ export function keepLease(
   worker: WorkerDependencies,
   key: SessionKey,
   { lease, turn }: Claim,
+  log: Logger,
   stop: (reason: 'cancelled' | 'lease_lost') => void,
 ): LeaseKeeper {
-  const { store, bus, clock, log, options } = worker;
+  const { store, bus, clock, options } = worker;
   let journal: TurnJournal | null = null;
   let renewedAt = clock.now();
   let renewing = false;
@@ -40,7 +42,7 @@ export function keepLease(
     } catch (error) {
       if (closed) return;
       if (isAppError(error, 'lease_lost')) return stop('lease_lost');
-      log.warn({ ...key, err: error }, 'The lease could not be renewed; trying again.');
+      log.warn({ err: error }, 'The lease could not be renewed; trying again.');
     }
     stopIfOverdue();
   }
@@ -55,7 +57,7 @@ export function keepLease(
     try {
       await into.commit(async (write) => ({ outbox: await store.turns.adoptOutbox(key, { write }) }));
     } catch (error) {
-      if (!closed) log.warn({ ...key, err: error }, 'The outbox could not be published; the next holder will do it.');
+      if (!closed) log.warn({ err: error }, 'The outbox could not be published; the next holder will do it.');
     } finally {
       adopting = false;
     }

@@ -5,7 +5,7 @@ import type { Turn } from '@turnwire/shared/domain/turn';
 import type { Logger } from '@turnwire/shared/ports/logger';
 import type { AgentRuntime, AgentRuntimes } from './agent-runtimes.ts';
 import { beginTurn, continueTurn } from './begin-turn.ts';
-import { callHook } from './call-hook.ts';
+import { callHook, reasonOf } from './call-hook.ts';
 import { createDeltaStream, type DeltaStream } from './delta-stream.ts';
 import { restoreText } from './events/restore-text.ts';
 import { finishTurn } from './finish-turn.ts';
@@ -13,7 +13,7 @@ import { type Hold, takeHold } from './hold.ts';
 import { limitTurnTime } from './limit-turn-time.ts';
 import { openCalls } from './react/run-tools.ts';
 import { suspendTurn } from './suspend-turn.ts';
-import { messageOf, toTurnError } from './to-turn-error.ts';
+import { toTurnError } from './to-turn-error.ts';
 import { withTurnContext } from './turn-context.ts';
 import { createTurnState, type OwnedTurnState } from './turn-state.ts';
 import type { WorkerDependencies } from './worker-dependencies.ts';
@@ -57,7 +57,10 @@ export async function runTurn(runner: TurnRunner, key: SessionKey): Promise<void
 /** Leaves a turn that could not be brought to an end here. Whoever wakes for it next waits a while. */
 async function abandon(hold: Hold, error: unknown, log: Logger): Promise<void> {
   if (hold.stopReason === 'lease_lost') {
-    log.info({ err: error }, 'The lease passed to another in the middle of the turn.');
+    log.info(
+      { err: error },
+      'The lease was lost in the middle of the turn: another has it, or the session was deleted.',
+    );
     await hold.letGo();
     return;
   }
@@ -88,7 +91,7 @@ async function carryOut(runner: TurnRunner, hold: Hold, claim: Claim, turn: Turn
   const deltas = createDeltaStream(worker, hold, state);
   try {
     // 3. The operator's hook may refuse the turn; the agent's configuration is loaded anew each time.
-    await callHook(worker.clock, hold.signal, (context) =>
+    await callHook(worker.clock, hold.signal, 'beforeSession', (context) =>
       worker.hooks.beforeSession?.(context, { turn, session: claim.session }),
     ).catch(refuse);
     const runtime = await runner.runtimes.load(turn);
@@ -162,5 +165,5 @@ async function stop(
 }
 
 function refuse(error: unknown): never {
-  throw new AppError('refused_by_hook', messageOf(error), { cause: error });
+  throw new AppError('refused_by_hook', reasonOf(error), { cause: error });
 }

@@ -28,14 +28,14 @@ export interface WorkerOptions {
   /** Name of this worker, for people who look at a lease. */
   readonly holder: string;
   /** Turns that this process runs at once. */
-  readonly concurrency: number;
+  readonly workerConcurrency: number;
   readonly leaseMs: number;
   readonly sweepMs: number;
   /** How long turns may go on when the worker is asked to stop, before they are handed over. */
   readonly drainMs: number;
-  readonly allowPrivateAddresses: boolean;
+  readonly toolsAllowPrivate: boolean;
   /** Whether an MCP server may be a command that runs on this machine. */
-  readonly allowStdio: boolean;
+  readonly toolsAllowStdio: boolean;
   /** Whether `get_weather` may answer from a recording when there is no network; only with the demo model. */
   readonly recordedWeather: boolean;
 }

@@ -38,14 +38,16 @@ async function* callOnce(
   const { hooks, clock, agent } = context;
   const { step, signal, state } = call;
   const built = buildRequest(agent, call, reminders);
-  const changed = await callHook(clock, signal, (hook) => hooks.beforeModel?.(hook, { agent, step, request: built }));
+  const changed = await callHook(clock, signal, 'beforeModel', (hook) =>
+    hooks.beforeModel?.(hook, { agent, step, request: built }),
+  );
   const raw = yield* readWithRetries(context, call, changed ?? built);
   if (signal.aborted) return { kind: 'stopped' };
   const { text, usage, failure } = raw;
   if (failure !== null) return { kind: 'failed', error: { code: failure.code, message: failure.message }, usage };
   const calls = nameCalls(raw.calls, call.tools, state, step);
   const toolNames = calls.map(({ name }) => name);
-  await callHook(clock, signal, (hook) => hooks.afterModel?.(hook, { step, text, toolNames, usage }));
+  await callHook(clock, signal, 'afterModel', (hook) => hooks.afterModel?.(hook, { step, text, toolNames, usage }));
   return classifyReply(raw, calls);
 }
 

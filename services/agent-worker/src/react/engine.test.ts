@@ -90,6 +90,19 @@ describe('an answer', () => {
     expect(tool.runs).toEqual([]);
   });
 
+  test.each([
+    ['half a call', calls({ name: 'send' }).slice(0, 1)],
+    ['nothing that is shown', []],
+  ])('that stopped at its limit after %s fails the turn at once, and says what to raise', async (_, half) => {
+    const tool = createScriptedTool('send', () => 'sent');
+    const model = { name: 'm', maxOutputTokens: 77 };
+    const bench = await begin({ replies: [[...half, ...ends('length')]], tools: [tool], agent: { model } });
+    await bench.run();
+    const error = { code: 'empty_response', message: expect.stringContaining('maxOutputTokens: 77') };
+    expect(await bench.turn()).toMatchObject({ status: 'FAILED', error });
+    expect([bench.model.requests.length, tool.runs.length]).toEqual([1, 0]);
+  });
+
   test('of nothing is asked for once more, and then the turn fails', async () => {
     const bench = await begin({ replies: [says(''), says('  ')] });
     await bench.run();

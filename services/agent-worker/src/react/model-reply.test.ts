@@ -18,8 +18,8 @@ test.each([
   ['tool_calls', '', [], 'empty'],
   ['length', 'Once upon', [], 'truncated'],
   ['length', 'Once upon', [CALL], 'truncated'],
-  ['length', '', [CALL], 'empty'],
-  ['length', '', [], 'empty'],
+  ['length', '', [CALL], 'cut_off'],
+  ['length', '', [], 'cut_off'],
   ['content_filter', 'Yes.', [], 'final'],
 ] as const)('%s with text %j and calls %j is %s', (finishReason, text, calls, kind) => {
   const raw = { text, calls: [], usage: NO_USAGE, finishReason, failure: null, shown: text !== '' };

@@ -14,6 +14,8 @@ export type ModelReply =
   | { readonly kind: 'final'; readonly usage: Usage }
   /** Stopped at the output limit: what there is is the answer, and half a tool call is none. */
   | { readonly kind: 'truncated'; readonly usage: Usage }
+  /** Stopped at the output limit before there was anything to show. */
+  | { readonly kind: 'cut_off'; readonly usage: Usage }
   | { readonly kind: 'empty'; readonly usage: Usage }
   | { readonly kind: 'failed'; readonly error: TurnError; readonly usage: Usage }
   | { readonly kind: 'stopped' };
@@ -24,7 +26,7 @@ export type ModelReply =
 export function classifyReply(raw: RawReply, calls: readonly PlannedCall[]): ModelReply {
   const { text, usage, finishReason } = raw;
   const answered = text.trim() !== '';
-  if (finishReason === 'length') return answered ? { kind: 'truncated', usage } : { kind: 'empty', usage };
+  if (finishReason === 'length') return { kind: answered ? 'truncated' : 'cut_off', usage };
   if (calls.length > 0) return { kind: 'tool_calls', text, calls, usage };
   return answered ? { kind: 'final', usage } : { kind: 'empty', usage };
 }

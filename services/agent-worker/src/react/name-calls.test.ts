@@ -14,7 +14,7 @@ function asked(id: string | null, name = 'look'): AssembledCall {
 /** A state in which calls with these ids were made before. */
 function after(...ids: readonly string[]) {
   const toolCalls = ids.map((id) => ({ id, name: 'look', arguments: {} }));
-  return { turn: { id: 'turn_1' } as Turn, messages: [{ toolCalls } as unknown as Message] };
+  return { turn: { id: 'turn_1' } as Turn, messages: [{ seq: 1, toolCalls } as unknown as Message] };
 }
 
 describe('the model’s calls', () => {
@@ -33,5 +33,14 @@ describe('the model’s calls', () => {
     expect(nameCalls(calls, tools, after(...before), 2).map(({ id }) => id)).toEqual(expected);
     // The same after a crash.
     expect(nameCalls(calls, tools, after(...before), 2)).toEqual(nameCalls(calls, tools, after(...before), 2));
+  });
+
+  test('get ids of ours where the beginning of a long session is not at hand: who knows what was used there', () => {
+    const { turn } = after();
+    const state = { turn, messages: [{ seq: 401 } as Message] };
+    expect(nameCalls([asked('a'), asked('b')], tools, state, 2).map(({ id }) => id)).toEqual([
+      'call_turn_1-2-0',
+      'call_turn_1-2-1',
+    ]);
   });
 });

@@ -7,7 +7,7 @@ import type { AssembledCall } from './assemble-calls.ts';
 
 /**
  * Gives the model's calls the names that tools have here, and ids that are unique within the session: a provider's id
- * stays unless it is empty or was used before.
+ * stays unless it is empty or was used before. In a session of which not all is at hand nobody knows that, so none stays.
  */
 export function nameCalls(
   calls: readonly AssembledCall[],
@@ -16,9 +16,10 @@ export function nameCalls(
   step: number,
 ): readonly PlannedCall[] {
   const names = new Map(tools.map(({ definition }) => [modelToolName(definition.name), definition.name]));
+  const isWhole = (messages[0]?.seq ?? 1) === 1;
   const used = new Set(messages.flatMap(({ toolCalls }) => (toolCalls ?? []).map(({ id }) => id)));
   return calls.map((call, position) => {
-    const kept = call.id !== null && !used.has(call.id) ? call.id : null;
+    const kept = isWhole && call.id !== null && !used.has(call.id) ? call.id : null;
     const id = kept ?? `call_${idempotencyKeyOf(turn.id, step, position)}`;
     used.add(id);
     return { id, name: names.get(call.name) ?? call.name, arguments: call.arguments, invalid: call.invalid };

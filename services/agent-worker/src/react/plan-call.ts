@@ -16,7 +16,7 @@ export type CallPlan =
   | ({ readonly kind: 'settle' } & Settlement);
 
 const OUTCOME_UNKNOWN =
-  'The worker was lost while this tool ran. Whether it took effect is unknown; check before you call it again.';
+  'This tool was interrupted while it ran. Whether it took effect is unknown; check before you call it again.';
 
 /** What is to be done with an open call, by its ledger record alone. */
 export function planCall(call: ToolCall, tools: ReadonlyMap<string, Tool>, validate: ArgumentValidator): CallPlan {
@@ -48,6 +48,7 @@ function toText(result: unknown): string {
 }
 
 function unknownTool(name: string, tools: ReadonlyMap<string, Tool>): string {
+  if (name.startsWith('mcp:')) return `"${name}" is not there now: its server cannot be reached, or has it no longer.`;
   const names = [...tools.keys()].join(', ');
   return names === ''
     ? `There is no tool "${name}", and no other one either.`

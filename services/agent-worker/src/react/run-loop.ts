@@ -39,6 +39,8 @@ export async function* runLoop(
         return { kind: 'answer', truncated: false, usage: reply.usage };
       case 'truncated':
         return { kind: 'answer', truncated: true, usage: reply.usage };
+      case 'cut_off':
+        return { kind: 'error', error: outOfTokens(agent.model.maxOutputTokens), usage: reply.usage };
       case 'empty':
         return { kind: 'error', error: noAnswer(), usage: reply.usage };
       case 'failed':
@@ -56,6 +58,13 @@ function failed(error: TurnError): EngineResult {
 
 function outOfSteps(maxSteps: number): TurnError {
   return { code: 'max_steps', message: `The turn used its ${maxSteps} steps without coming to an answer.` };
+}
+
+function outOfTokens(limit: number | null): TurnError {
+  const whose =
+    limit === null ? "the provider's, since the agent sets no maxOutputTokens" : `maxOutputTokens: ${limit}`;
+  const message = `The model reached its output limit (${whose}) before it had answered: raise maxOutputTokens.`;
+  return { code: 'empty_response', message };
 }
 
 function noAnswer(): TurnError {

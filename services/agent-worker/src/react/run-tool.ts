@@ -1,7 +1,7 @@
 import type { JsonObject } from '@turnwire/shared/domain/json';
 import type { ToolCall } from '@turnwire/shared/domain/tool-call';
 import type { Tool } from '@turnwire/shared/ports/tool';
-import { callHook } from '../call-hook.ts';
+import { callHook, reasonOf } from '../call-hook.ts';
 import { messageOf } from '../to-turn-error.ts';
 import { turnContext } from '../turn-context.ts';
 import type { EngineContext } from './engine.ts';
@@ -25,18 +25,20 @@ export async function runTool(
   const { id: toolCallId, name } = call;
   const note = editNote(call);
   try {
-    const changed = await callHook(clock, signal, (hook) =>
+    const changed = await callHook(clock, signal, 'beforeToolUse', (hook) =>
       hooks.beforeToolUse?.(hook, { toolCallId, name, arguments: args }),
     );
     const ran = await runWithinLimit(context, tool, call, changed ?? args, signal);
     if (ran === null) return null;
     const { ok, result } = ran;
-    const shown = await callHook(clock, signal, (hook) => hooks.afterToolUse?.(hook, { toolCallId, name, ok, result }));
+    const shown = await callHook(clock, signal, 'afterToolUse', (hook) =>
+      hooks.afterToolUse?.(hook, { toolCallId, name, ok, result }),
+    );
     return { state: ok ? 'done' : 'failed', content: shown ?? result, note };
   } catch (error) {
     if (signal.aborted) return null;
     turnContext().log.warn({ tool: name, toolCallId, err: error }, 'A hook around a tool failed.');
-    return { state: 'failed', content: oneLine(messageOf(error)), note };
+    return { state: 'failed', content: oneLine(reasonOf(error)), note };
   }
 }
 

@@ -34,12 +34,12 @@ export function createBenchWorker(parts: BenchParts): BenchWorker {
   const { tools = [], holder = 'worker', hooks = {}, embedder = null } = parts;
   const options = {
     holder,
-    concurrency: 1,
+    workerConcurrency: 1,
     leaseMs: LEASE_MS,
     sweepMs: 1000,
     drainMs: 1000,
-    allowPrivateAddresses: false,
-    allowStdio: false,
+    toolsAllowPrivate: false,
+    toolsAllowStdio: false,
     recordedWeather: false,
   };
   const worker: WorkerDependencies = { ...parts, hooks, embedder, options };

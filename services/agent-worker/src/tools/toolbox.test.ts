@@ -19,7 +19,7 @@ function setUp(options: Partial<ToolboxOptions> = {}) {
     store,
     clock: realClock,
     log: createRecordingLogger(),
-    options: { allowPrivateAddresses: true, recordedWeather: true, allowStdio: true, ...options },
+    options: { toolsAllowPrivate: true, recordedWeather: true, toolsAllowStdio: true, ...options },
   });
   closers.push(toolbox.close);
   const names = async (...patterns: string[]) =>
@@ -91,7 +91,7 @@ describe('createToolbox', () => {
     const allowed = setUp();
     await allowed.tools.put('acme', 'a', httpTool('a', server.url));
     expect(await allowed.run('a')).toBe('"inside"');
-    const guarded = setUp({ allowPrivateAddresses: false });
+    const guarded = setUp({ toolsAllowPrivate: false });
     await guarded.tools.put('acme', 'a', httpTool('a', server.url));
     await expect(guarded.run('a')).rejects.toThrow('private or reserved network');
     await expect(guarded.run('fetch_url', { url: server.url })).rejects.toThrow('private or reserved network');

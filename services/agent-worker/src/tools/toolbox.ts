@@ -19,21 +19,21 @@ export interface ToolboxDependencies {
 
 export interface ToolboxOptions {
   /** Lets `fetch_url`, HTTP tools and MCP servers reach addresses that are not of the public internet. */
-  readonly allowPrivateAddresses: boolean;
+  readonly toolsAllowPrivate: boolean;
   /** Whether `get_weather` may answer a recording, marked as one, when there is no network. */
   readonly recordedWeather: boolean;
   /** Whether registered MCP servers that are programs are started: whoever registers one runs commands on this machine. */
-  readonly allowStdio: boolean;
+  readonly toolsAllowStdio: boolean;
 }
 
 /** Built-in tools, and those that a tenant has registered: HTTP endpoints and MCP servers. */
 export function createToolbox({ store, clock, log, options }: ToolboxDependencies): Toolbox {
-  const { allowPrivateAddresses, recordedWeather, allowStdio } = options;
-  const guarded = createGuardedFetch({ permits: allowPrivateAddresses ? () => true : isPublicAddress });
+  const { toolsAllowPrivate, recordedWeather, toolsAllowStdio } = options;
+  const guarded = createGuardedFetch({ permits: toolsAllowPrivate ? () => true : isPublicAddress });
   const { fetch } = guarded;
   const builtIn = createBuiltInTools({ clock, fetch, recordedWeather });
   const httpTools = createHttpTools(store.tools, fetch);
-  const mcpServers = createMcpServers({ store: store.mcpServers, fetch, clock, log, allowStdio });
+  const mcpServers = createMcpServers({ store: store.mcpServers, fetch, clock, log, toolsAllowStdio });
   return {
     async tools(tenantId, patterns) {
       const wanted = wantedTools(patterns, builtIn.names);

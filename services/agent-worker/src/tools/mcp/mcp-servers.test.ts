@@ -31,7 +31,7 @@ function setUp(options: Partial<McpServersOptions> & { permits?: (address: strin
     log,
     fetch: guarded.fetch,
     clock: realClock,
-    allowStdio: true,
+    toolsAllowStdio: true,
     ...options,
   });
   closers.push(guarded.close, servers.close);
@@ -268,7 +268,7 @@ describe('an MCP server that is a program', () => {
   });
 
   it('is not started where that is turned off', async () => {
-    const { names, put, log } = setUp({ allowStdio: false });
+    const { names, put, log } = setUp({ toolsAllowStdio: false });
     await put(stdio());
     expect(await names()).toEqual([]);
     expect(log.lines[0]?.fields.reason).toBe('Starting MCP servers as programs is turned off.');

@@ -14,7 +14,7 @@ export interface McpServersOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /** Whether servers that are programs may be started on this machine. */
-  readonly allowStdio: boolean;
+  readonly toolsAllowStdio: boolean;
 }
 
 /** The MCP servers of all tenants, with one connection for each revision of a registration. */
@@ -82,11 +82,12 @@ export function createMcpServers(options: McpServersOptions): McpServers {
 }
 
 function createConnection(options: McpServersOptions, { value, tenantId }: Registered<McpServer>): McpConnection {
-  const { fetch, clock, allowStdio } = options;
+  const { fetch, clock, toolsAllowStdio } = options;
   const { name } = value;
   const log = options.log.child({ tenantId, mcpServer: name });
   const open: OpenMcp = async (listeners, signal) => {
-    if (value.transport === 'stdio' && !allowStdio) throw new Error('Starting MCP servers as programs is turned off.');
+    if (value.transport === 'stdio' && !toolsAllowStdio)
+      throw new Error('Starting MCP servers as programs is turned off.');
     return openMcpClient({ server: value, fetch, clock, log, ...listeners }, signal);
   };
   return new McpConnection({ name, open, clock, log });
