@@ -1,4 +1,4 @@
-import { globSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join, sep } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { checkModule } from './stack/import-rules.ts';
@@ -23,6 +23,15 @@ describe('the product', () => {
     const vague = /^(utils?|helpers?|common|types|misc|index)(\.test)?\.ts$/;
     expect(modules.filter((file) => vague.test(basename(file)))).toEqual([]);
   });
+});
+
+test('docs/ARCHITECTURE.md names files that exist', () => {
+  const page = readFileSync(join(root, 'docs/ARCHITECTURE.md'), 'utf8');
+  const named = [...page.matchAll(/`([\w./-]+\.ts)`/g)].map(([, path = '']) => path);
+  const places = ['', 'services', 'packages/shared/src', 'packages/shared/src/adapters', 'packages/shared/src/runtime'];
+  const missing = named.filter((path) => !places.some((place) => existsSync(join(root, place, path))));
+  expect(named.length).toBeGreaterThan(30);
+  expect(missing.filter((path) => path !== 'main.ts' && path !== 'run-turn.ts')).toEqual([]);
 });
 
 /** The .ts files of all packages, found another way than by the glob. */

@@ -8,6 +8,6 @@ await store.sessions.create({ ...key, id: key.sessionId, userId: 'ann', agentId:
 for (let i = 1; ; i += 1) {
   const turnId = `turn_${process.pid}_${i}`;
   const text = `text ${i} `.repeat(i % 500);
-  await store.sessions.acceptTurn(key, { turnId, text, onBusy: 'interrupt' }, { key: turnId, fingerprint: 'f' });
+  await store.sessions.acceptTurn(key, { turnId, text, onBusy: 'enqueue' }, { key: turnId, fingerprint: 'f' });
   writeSync(1, `${turnId}\n`); // synchronously: what is printed was stored before, whenever the kill comes
 }

@@ -2,10 +2,10 @@ import { playStep } from '@turnwire/demo-model/script';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../stack/eventually.ts';
 import { useStack } from '../stack/flow-stack.ts';
-import { profiles } from '../stack/profiles.ts';
+import { crashProfiles } from '../stack/profiles.ts';
 import { SHORT_TIMES } from '../stack/short-times.ts';
 
-describe.each(profiles())('$name: a turn that kills its worker', (profile) => {
+describe.each(crashProfiles())('$name: a turn that kills its worker', (profile) => {
   const stack = useStack(profile, { env: SHORT_TIMES });
 
   test('is given up after some attempts, and the session can be used', async () => {

@@ -2,11 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { playStep, scripted } from '@turnwire/demo-model/script';
 import { describe, expect, test } from 'vitest';
 import { pieces } from '../stack/answers.ts';
+import { eventually } from '../stack/eventually.ts';
 import { useStack } from '../stack/flow-stack.ts';
-import { profiles } from '../stack/profiles.ts';
+import { crashProfiles } from '../stack/profiles.ts';
 import { SHORT_TIMES } from '../stack/short-times.ts';
 
-describe.each(profiles())('$name: kill -9 right after an acceptance', (profile) => {
+describe.each(crashProfiles())('$name: kill -9 right after an acceptance', (profile) => {
   const stack = useStack(profile, { env: SHORT_TIMES });
 
   async function crash(): Promise<void> {
@@ -91,7 +92,9 @@ describe.each(profiles())('$name: kill -9 right after an acceptance', (profile) 
     expect(scene.requests).toHaveLength(1);
     const [, partial] = await stack.api.messages(scene.sessionId);
     expect(partial?.status).toBe('partial');
-    expect(partial?.content.startsWith(pieces(5, 0).text.join(''))).toBe(true);
+    // At least what had been in the log for a while.
+    expect(partial?.content).toMatch(/^w0 /);
+    expect(pieces(400, 0).text.join('')).toContain(partial?.content);
   });
 
   test('in the middle of a cancel by onBusy: the new turn runs', async () => {
@@ -106,12 +109,16 @@ describe.each(profiles())('$name: kill -9 right after an acceptance', (profile) 
 
   test('under a flood: all that was accepted ends', async () => {
     const scenes = await Promise.all(Array.from({ length: 25 }, () => stack.scene(playStep(pieces(3, 5)))));
+    let answers = 0;
     const posts = Promise.allSettled(
-      Array.from({ length: 200 }, (_, n) =>
-        stack.api.postTurn(scenes[n % 25]?.sessionId ?? '', { text: `text ${n}` }, { 'idempotency-key': `flood ${n}` }),
-      ),
+      Array.from({ length: 200 }, async (_, n) => {
+        const key = { 'idempotency-key': `flood ${n}` };
+        const turn = await stack.api.postTurn(scenes[n % 25]?.sessionId ?? '', { text: `text ${n}` }, key);
+        answers += 1;
+        return turn;
+      }),
     );
-    await sleep(150);
+    await eventually(() => expect(answers).toBeGreaterThan(20));
     await crash();
     const accepted = (await posts).flatMap((post) => (post.status === 'fulfilled' ? [post.value] : []));
     const ended = await Promise.all(accepted.map(({ id }) => stack.api.ended(id, 20_000)));

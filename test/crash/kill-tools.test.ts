@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { callsThen } from '../stack/answers.ts';
 import { eventually } from '../stack/eventually.ts';
 import { useStack } from '../stack/flow-stack.ts';
-import { profiles } from '../stack/profiles.ts';
+import { crashProfiles } from '../stack/profiles.ts';
 import { SHORT_TIMES } from '../stack/short-times.ts';
 import type { ToolBehaviour } from '../stack/tool-server.ts';
 
@@ -20,7 +20,7 @@ function hangsOnce(): ToolBehaviour {
   };
 }
 
-describe.each(profiles())('$name: kill -9 while tools run', (profile) => {
+describe.each(crashProfiles())('$name: kill -9 while tools run', (profile) => {
   const stack = useStack(profile, { env: SHORT_TIMES });
 
   test('runs again what may be run again, with the same key; of the rest the model is told that nobody knows', async () => {

@@ -5,14 +5,14 @@ import { describe, expect, test } from 'vitest';
 import { callsThen, pieces } from '../stack/answers.ts';
 import { eventually } from '../stack/eventually.ts';
 import { useStack } from '../stack/flow-stack.ts';
-import { profiles } from '../stack/profiles.ts';
+import { crashProfiles } from '../stack/profiles.ts';
 import { SHORT_TIMES } from '../stack/short-times.ts';
 
 const DRAIN_MS = 600;
 /** What the parts may need beyond the drain; the process itself gives up after 10 s. */
 const CLOSING_MS = 3000;
 
-describe.each(profiles())('$name: SIGTERM', (profile) => {
+describe.each(crashProfiles())('$name: SIGTERM', (profile) => {
   const stack = useStack(profile, { env: { ...SHORT_TIMES, DRAIN_MS: String(DRAIN_MS) } });
 
   async function terminate(): Promise<number> {
@@ -102,23 +102,33 @@ describe.each(profiles())('$name: SIGTERM', (profile) => {
     follower.close();
   }, 40_000);
 
-  test('loses no turn that is accepted while it stops', async () => {
-    const scenes = await Promise.all(Array.from({ length: 10 }, () => stack.scene(playStep('Yes.'))));
+  test('begins nothing more, says so, and loses nothing that was accepted before', async () => {
+    const { api } = stack;
+    const scenes = await Promise.all(Array.from({ length: 4 }, () => stack.scene(playStep('Yes.'))));
     const busy = await stack.scene(playStep(pieces(200, 20)));
-    await (await busy.say('Count.')).until('turn.delta');
-    const exit = stack.turnwire.kill('SIGTERM');
-    const posts = await Promise.allSettled(
-      scenes.map(async ({ sessionId }, i) => {
-        await sleep(i * 100);
-        return stack.api.postTurn(sessionId, { text: 'Anybody there?' });
-      }),
+    const stream = await busy.say('Count.');
+    await stream.until('turn.delta');
+    const before = await Promise.all(
+      scenes.map(({ sessionId }) => api.postTurn(sessionId, { text: 'Are you there?' })),
     );
+    const exit = stack.turnwire.kill('SIGTERM');
+    await eventually(async () => {
+      expect(await api.call('GET', '/readyz')).toMatchObject({ status: 503, body: { status: 'stopping' } });
+    }, DRAIN_MS);
+    const deltas = stream.of('turn.delta').length;
+    for (const path of ['turns', 'resume']) {
+      const { status, body, headers } = await api.call('POST', `/v1/sessions/${busy.sessionId}/${path}`, {
+        text: 'Go on.',
+      });
+      expect([status, body.code, Number(headers.get('retry-after')) > 0]).toEqual([503, 'unavailable', true]);
+    }
+    expect((await api.call('POST', '/v1/sessions', { agentId: busy.agentId, userId: 'ada' })).status).toBe(503);
+    expect((await api.session(busy.sessionId)).turnCount).toBe(1);
+    await stream.until('turn.delta', deltas + 1); // what has begun goes on
     expect((await exit).code).toBe(0);
     await stack.turnwire.restart();
-    const accepted = posts.flatMap((post) => (post.status === 'fulfilled' ? [post.value] : []));
-    expect(accepted.length).toBeGreaterThan(0);
-    const ended = await Promise.all(accepted.map(({ id }) => stack.api.ended(id)));
-    expect(ended.every(({ status }) => status === 'COMPLETED')).toBe(true);
-    await stack.api.cancelSession(busy.sessionId);
+    const ended = await Promise.all(before.map(({ id }) => api.ended(id)));
+    expect(ended.map(({ status }) => status)).toEqual(before.map(() => 'COMPLETED'));
+    await api.cancelSession(busy.sessionId);
   });
 });

@@ -47,7 +47,7 @@ describe.each(profiles())('$name: a turn on a running session', (profile) => {
       Array.from({ length: 20 }, (_, i) => stack.api.postTurn(scene.sessionId, { text: `text ${i}` })),
     );
     expect(new Set(turns.map(({ number }) => number)).size).toBe(20);
-    const ended = await Promise.all(turns.map(({ id }) => stack.api.ended(id)));
+    const ended = await Promise.all(turns.map(({ id }) => stack.api.ended(id, 30_000)));
     const inOrder = ended.toSorted((a, b) => a.number - b.number);
     expect(inOrder.map(({ status }) => status)).toEqual(Array(20).fill('COMPLETED'));
     const times = inOrder.flatMap(({ startedAt, finishedAt }) => [
@@ -57,7 +57,7 @@ describe.each(profiles())('$name: a turn on a running session', (profile) => {
     expect(times).toEqual(times.toSorted((a, b) => a - b));
     const longest = Math.max(...scene.requests.map(({ body }) => body.messages.length));
     expect(longest).toBe(39);
-  });
+  }, 40_000);
 
   test('is refused (reject), and once it rests taken', async () => {
     const scene = await stack.scene(COUNT_OR_ECHO);

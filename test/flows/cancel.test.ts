@@ -149,28 +149,31 @@ describe.each(profiles())('$name: a cancel', (profile) => {
 describe.each(profiles())('$name: a cancel while all workers are busy', (profile) => {
   const stack = useStack(profile, { env: { WORKER_CONCURRENCY: '1' } });
 
+  /** Gives each worker a turn without end; answers how to cancel these. */
+  async function keepAllBusy(): Promise<() => Promise<unknown>> {
+    const busy = await Promise.all(Array.from({ length: profile.agentWorkers }, () => stack.scene(ENDLESS)));
+    await Promise.all(busy.map(async (scene) => (await scene.say('Go')).until('turn.delta')));
+    return () => Promise.all(busy.map(({ sessionId }) => stack.api.cancelSession(sessionId)));
+  }
+
   test('is kept until one is free, and no model is called', async () => {
-    const busy = await stack.scene(ENDLESS);
-    const stream = await busy.say('Go');
-    await stream.until('turn.delta');
+    const free = await keepAllBusy();
     const scene = await stack.scene(playStep('Never said.'));
     const turn = await stack.api.postTurn(scene.sessionId, { text: 'Go' });
     expect((await stack.api.cancelTurn(turn.id)).status).toBe('QUEUED');
     const next = await scene.say('And this?');
-    await stack.api.cancelSession(busy.sessionId);
+    await free();
     expect((await stack.api.ended(turn.id)).status).toBe('CANCELLED');
     expect((await next.over()).text).toBe('Never said.');
     expect(scene.requests.map(({ body }) => body.messages)).toEqual([[{ role: 'user', content: 'And this?' }]]);
   });
 
   test('of the first turn of a task leaves the task open', async () => {
-    const busy = await stack.scene(ENDLESS);
-    const stream = await busy.say('Go');
-    await stream.until('turn.delta');
+    const free = await keepAllBusy();
     const scene = await stack.scene(playStep('Done.'), { mode: 'task' });
     const turn = await stack.api.postTurn(scene.sessionId, { text: 'Go' });
     await stack.api.cancelTurn(turn.id);
-    await stack.api.cancelSession(busy.sessionId);
+    await free();
     expect((await stack.api.ended(turn.id)).status).toBe('CANCELLED');
     await stack.api.reaches(scene.sessionId, 'IDLE');
     await scene.ask('Go on');

@@ -43,8 +43,8 @@ export async function startFixture(script: Script, options: Partial<GatewayOptio
   const gateway = await startGateway({
     ...adapters,
     model: { label: 'scripted', demo: true },
-    keys: [],
-    allowStdio: true,
+    apiKeys: [],
+    toolsAllowStdio: true,
     metricsKey: null,
     host: '127.0.0.1',
     port: 0,

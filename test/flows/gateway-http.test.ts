@@ -152,6 +152,16 @@ describe('without keys', () => {
       '422 invalid_request',
       'model.toolCalls',
     ],
+    [
+      'reasoning that is given back',
+      'PUT',
+      '/v1/agents/a',
+      { model: { reasoning: 'echo' } },
+      {},
+      '422 invalid_request',
+      'model.reasoning',
+    ],
+    ['a limit of errors', 'PUT', '/v1/agents/a', { errors: { max: 5 } }, {}, '422 invalid_request', 'errors'],
     ['an agent with a bad name', 'PUT', '/v1/agents/a%20b', {}, {}, '422 invalid_request', 'id'],
     ['an agent of another id', 'PUT', '/v1/agents/a', { id: 'b' }, {}, '422 invalid_request', 'id'],
     [
@@ -441,7 +451,7 @@ describe('with keys', () => {
   const [admin, user, other] = keys.map(({ key }) => ({ authorization: `Bearer ${key}` }));
 
   beforeAll(async () => {
-    fixture = await startFixture(silent, { keys, metricsKey: 'metrics-key-0123456789' });
+    fixture = await startFixture(silent, { apiKeys: keys, metricsKey: 'metrics-key-0123456789' });
   });
   afterAll(() => fixture.close());
 
@@ -548,7 +558,7 @@ describe('the server', () => {
   afterEach(() => fixture.close());
 
   test('takes no command for an MCP server where its operator does not allow that', async () => {
-    fixture = await startFixture(silent, { allowStdio: false });
+    fixture = await startFixture(silent, { toolsAllowStdio: false });
     expect(code(await fixture.call('PUT', '/v1/mcp-servers/files', { command: 'npx' }))).toBe('403 forbidden');
     expect((await fixture.call('PUT', '/v1/mcp-servers/files', { url: 'https://x.test/mcp' })).status).toBe(201);
   });
@@ -556,7 +566,7 @@ describe('the server', () => {
   test('refuses to be open to all without keys', async () => {
     fixture = await startFixture(silent);
     const model = { label: 'm', demo: false };
-    const deps = { ...fixture.adapters, model, keys: [], allowStdio: true, metricsKey: null, port: 0 };
+    const deps = { ...fixture.adapters, model, apiKeys: [], toolsAllowStdio: true, metricsKey: null, port: 0 };
     for (const host of ['0.0.0.0', '::', '10.0.0.1']) {
       await expect(startGateway({ ...deps, host })).rejects.toMatchObject({ code: 'forbidden' });
     }

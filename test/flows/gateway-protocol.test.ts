@@ -13,7 +13,7 @@ const log = createRecordingLogger();
 let fixture: GatewayFixture;
 
 beforeAll(async () => {
-  fixture = await startFixture(async (run) => run.delta('hello'), { keys, log });
+  fixture = await startFixture(async (run) => run.delta('hello'), { apiKeys: keys, log });
 });
 afterAll(() => fixture.close());
 

@@ -279,9 +279,14 @@ describe('cancel and delete', () => {
     await Promise.all([turn.closed(), watcher.closed()]);
     for (const stream of [turn, watcher]) {
       const last = stream.events.at(-1);
-      expect(last).toMatchObject({ id: null, type: 'cancelled', data: { reason: 'session deleted' } });
+      expect(last).toMatchObject({ id: null, type: 'cancelled', data: { reason: 'session_deleted' } });
       expect(stream.ended).toBe(true);
     }
+    const idle = await startSession();
+    const idler = await openStream(`${fixture.url}/v1/sessions/${idle}/events`);
+    expect((await fixture.call('DELETE', `/v1/sessions/${idle}`)).status).toBe(204);
+    await idler.closed();
+    expect([idler.events, idler.ended]).toEqual([[], true]);
     for (const [method, path] of [
       ['GET', ''],
       ['DELETE', ''],

@@ -35,7 +35,15 @@ const turn = (sessionId: string, tenantId = 'acme'): Job => ({ kind: 'turn', ten
 function start(options: Partial<GatewayOptions>): Promise<Gateway> {
   const model = { label: 'scripted', demo: true };
   const place = { host: '127.0.0.1', port: 0 };
-  return startGateway({ ...adapters, model, keys: [], metricsKey: null, allowStdio: false, ...place, ...options });
+  return startGateway({
+    ...adapters,
+    model,
+    apiKeys: [],
+    metricsKey: null,
+    toolsAllowStdio: false,
+    ...place,
+    ...options,
+  });
 }
 
 interface Answer {
@@ -74,7 +82,7 @@ describe.each([
 
     beforeAll(async () => {
       queue = open();
-      gateway = await start({ queue, keys: KEYS });
+      gateway = await start({ queue, apiKeys: KEYS });
       const failing = queue.consume('turn', 4, async (job) => {
         if (broken && job.sessionId.startsWith('bad')) throw new Error('The store is not available at the moment.');
         if (job.sessionId === 'busy') await gate.promise;

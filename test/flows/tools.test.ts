@@ -28,9 +28,7 @@ describe.each(profiles())('$name: tools', (profile) => {
       { id: 'call_c', name: quick, arguments: '' },
     ];
     const scene = await stack.scene(callsThen(calls, 'Warm.'), { tools: [slow, quick] }, { userId: 'Ada Lovelace' });
-    const before = performance.now();
     const stream = await scene.ask('Weather?');
-    expect(performance.now() - before).toBeLessThan(1500);
 
     const [first, second] = stack.runsOf(slow);
     expect(Math.abs((first?.startedAt ?? 0) - (second?.startedAt ?? 0))).toBeLessThan(300);

@@ -93,7 +93,7 @@ async function readLog(
   const awaited = turns.filter(({ status }) => status in TERMINAL);
   for (const { id } of awaited) {
     // A missing one is reported by what looks for it.
-    await stream.until(({ type, data }) => isTerminal(type) && data.turnId === id, 1, 3000).catch(() => undefined);
+    await stream.until(({ type, data }) => isTerminal(type) && data.turnId === id, 1, 10_000).catch(() => undefined);
   }
   await sleep(50); // for what should not come any more
   stream.close();

@@ -26,14 +26,14 @@ const rules: Record<string, Rule> = {
   // What every adapter of a port would otherwise write again; it knows no driver.
   adapters: { layers: ['domain', 'ports'], packages: ['node:*'] },
   'adapters/*': { layers: ['domain', 'contracts', 'ports', 'adapters'] },
-  runtime: { layers: ['domain', 'contracts', 'ports', 'recall', 'adapters/*'] },
+  runtime: { layers: ['domain', 'contracts', 'ports', 'recall', 'adapters/*', 'demo-model'] },
   testing: { layers: ['domain', 'contracts', 'ports', 'recall', 'adapters', 'adapters/*', 'runtime'] },
   'demo-model': { layers: [] },
   gateway: { layers: ['domain', 'contracts', 'ports', 'recall'] },
   'agent-worker': { layers: ['domain', 'contracts', 'ports', 'recall'] },
   'memory-worker': { layers: ['domain', 'contracts', 'ports', 'recall'] },
   'all-in-one': {
-    layers: ['domain', 'contracts', 'ports', 'recall', 'demo-model', 'gateway', 'agent-worker', 'memory-worker'],
+    layers: ['domain', 'contracts', 'ports', 'recall', 'gateway', 'agent-worker', 'memory-worker'],
   },
 };
 

@@ -11,6 +11,8 @@ export interface Exit {
 }
 
 export interface ServerProcess {
+  /** What it runs, such as `services/gateway/src/main.ts`. */
+  readonly entry: string;
   readonly pid: number;
   readonly exited: Promise<Exit>;
   /** Only sends it. */
@@ -36,7 +38,7 @@ export async function startProcess(
   const ready = Promise.withResolvers<void>();
   onLines(child.stdout, (line) => {
     logs.push(line);
-    if (line.startsWith('Turnwire is ready')) ready.resolve();
+    if (/^Turnwire.* is ready/.test(line)) ready.resolve();
   });
   onLines(child.stderr, (line) => logs.push(line));
   const early = exited.then(({ code }) => {
@@ -44,7 +46,7 @@ export async function startProcess(
   });
   await Promise.race([ready.promise, early]);
   early.catch(() => undefined);
-  return { pid: child.pid ?? 0, exited, signal: (signal) => void child.kill(signal) };
+  return { entry, pid: child.pid ?? 0, exited, signal: (signal) => void child.kill(signal) };
 }
 
 function onLines(stream: ChildProcess['stdout'], take: (line: string) => void): void {

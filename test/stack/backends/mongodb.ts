@@ -11,6 +11,7 @@ import { createRecordingLogger } from '@turnwire/shared/testing/recording-logger
 import type { StoreHarness } from '@turnwire/shared/testing/store-harness';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../server-process.ts';
+import { isSkipped } from './is-skipped.ts';
 
 /** A MongoDB to test against. */
 export interface MongoBackend {
@@ -35,19 +36,25 @@ export interface MongoServer {
 /** As `.ci/servers` builds it; also where that has not put it on the PATH. */
 const PROGRAMS = ['secantusd-rs', '/opt/secantus/bin/secantusd-rs'];
 
+/** Null: there is one to start or to use. */
+export function missingMongo(): string | null {
+  if (process.env.MONGODB_URL || findProgram() !== undefined) return null;
+  return 'there is no secantusd-rs on the PATH, and MONGODB_URL is not set';
+}
+
 /**
  * The server that MONGODB_URL names, or one of our own if there is a `secantusd-rs`. With neither: null, and says so;
  * throws instead where REQUIRE_BACKENDS is 1.
  */
 export async function findMongo(suite: string): Promise<MongoBackend | null> {
+  if (isSkipped(suite, missingMongo())) return null;
+  const program = findProgram();
   const url = process.env.MONGODB_URL;
-  if (url) return useGiven(url);
-  const program = PROGRAMS.find((name) => spawnSync(name, ['--version']).error === undefined);
-  if (program !== undefined) return startOwn(program);
-  const missing = `${suite}: there is no secantusd-rs on the PATH, and MONGODB_URL is not set`;
-  if (process.env.REQUIRE_BACKENDS === '1') throw new Error(missing);
-  process.stderr.write(`\n*** SKIPPED *** ${missing}.\n\n`);
-  return null;
+  return url || program === undefined ? useGiven(url ?? '') : startOwn(program);
+}
+
+function findProgram(): string | undefined {
+  return PROGRAMS.find((name) => spawnSync(name, ['--version']).error === undefined);
 }
 
 async function startOwn(program: string): Promise<MongoBackend> {
@@ -120,7 +127,7 @@ const CONNECTED = 1;
 /** A store in a database of its own, under a manual clock. */
 export async function makeMongoStore(
   { url, newDatabase }: MongoBackend,
-  options: Pick<MongoStoreOptions, 'orderedWrites'>,
+  options: Pick<MongoStoreOptions, 'transactions'>,
 ): Promise<StoreHarness> {
   const connection = await openConnection(url, { dbName: newDatabase() });
   // Not in the past: by its own clock, the server removes what has expired.

@@ -8,6 +8,7 @@ import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { eventually } from '../eventually.ts';
 import { freePort } from '../server-process.ts';
+import { isSkipped } from './is-skipped.ts';
 
 /** A NATS server with JetStream to test against. */
 export interface NatsBackend {
@@ -33,18 +34,20 @@ export interface NatsServer {
   cpuMs(): number;
 }
 
+/** Null: there is one to start or to use. */
+export function missingNats(): string | null {
+  if (process.env.NATS_URL || spawnSync('nats-server', ['--version']).status === 0) return null;
+  return 'there is no nats-server on the PATH, and NATS_URL is not set';
+}
+
 /**
  * A NATS server of our own if `nats-server` is on the PATH, or the one that NATS_URL names. With neither: null, and says
  * so; throws instead where REQUIRE_BACKENDS is 1.
  */
 export async function findNats(suite: string): Promise<NatsBackend | null> {
-  if (spawnSync('nats-server', ['--version']).status === 0) return startOwn();
-  const url = process.env.NATS_URL;
-  if (url) return useGiven(url);
-  const missing = `${suite}: there is no nats-server on the PATH, and NATS_URL is not set`;
-  if (process.env.REQUIRE_BACKENDS === '1') throw new Error(missing);
-  process.stderr.write(`\n*** SKIPPED *** ${missing}.\n\n`);
-  return null;
+  if (isSkipped(suite, missingNats())) return null;
+  const isHere = spawnSync('nats-server', ['--version']).status === 0;
+  return isHere ? startOwn() : useGiven(process.env.NATS_URL ?? '');
 }
 
 /** For the test itself, to look into the stream or to change it. */

@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { isSkipped } from './is-skipped.ts';
 
 /** A Redis to test against. */
 export interface RedisBackend {
@@ -27,18 +28,20 @@ export interface RedisServer {
   start(): Promise<void>;
 }
 
+/** Null: there is one to start or to use. */
+export function missingRedis(): string | null {
+  if (process.env.REDIS_URL || spawnSync('redis-server', ['--version']).status === 0) return null;
+  return 'there is no redis-server on the PATH, and REDIS_URL is not set';
+}
+
 /**
  * A Redis server of our own if `redis-server` is on the PATH, or the one that REDIS_URL names. With neither: null, and
  * says so; throws instead where REQUIRE_BACKENDS is 1.
  */
 export async function findRedis(suite: string): Promise<RedisBackend | null> {
-  if (spawnSync('redis-server', ['--version']).status === 0) return startOwn();
-  const url = process.env.REDIS_URL;
-  if (url) return useGiven(url);
-  const missing = `${suite}: there is no redis-server on the PATH, and REDIS_URL is not set`;
-  if (process.env.REQUIRE_BACKENDS === '1') throw new Error(missing);
-  process.stderr.write(`\n*** SKIPPED *** ${missing}.\n\n`);
-  return null;
+  if (isSkipped(suite, missingRedis())) return null;
+  const isHere = spawnSync('redis-server', ['--version']).status === 0;
+  return isHere ? startOwn() : useGiven(process.env.REDIS_URL ?? '');
 }
 
 /** A client for the test itself, such as to look into the server or to change it. */
