@@ -7,21 +7,13 @@ import { pieces } from '../stack/answers.ts';
 import { eventually } from '../stack/eventually.ts';
 import { type FlowStack, type Scene, useStack } from '../stack/flow-stack.ts';
 import { crashProfiles } from '../stack/profiles.ts';
+import { createRandom } from '../stack/random.ts';
 
 // Many clients do what they like, all at once, while the process is killed, stopped and told to end. Nobody foresees
 // what comes of it, but that it keeps every promise: that is checked by the stack at the end.
 
 const SESSIONS = 14;
 const { STORM_SEED = '20260101' } = process.env;
-
-/** Numbers from 0 to 1 by the minimal standard generator. The order in which clients draw them is the machine's. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
-}
 
 interface Tools {
   readonly careful: string;

@@ -95,7 +95,9 @@ async function readLog(
     // A missing one is reported by what looks for it.
     await stream.until(({ type, data }) => isTerminal(type) && data.turnId === id, 1, 10_000).catch(() => undefined);
   }
-  await sleep(50); // for what should not come any more
+  // For what should not come any more, and for turns that a client was never told of: as long as something comes.
+  const restMs = awaited.length < session.turnCount ? 400 : 50;
+  for (let seen = -1; stream.events.length !== seen; await sleep(restMs)) seen = stream.events.length;
   stream.close();
   return stream.events;
 }

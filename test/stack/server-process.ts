@@ -15,6 +15,7 @@ export interface ServerProcess {
   readonly entry: string;
   readonly pid: number;
   readonly exited: Promise<Exit>;
+  isAlive(): boolean;
   /** Only sends it. */
   signal(signal: NodeJS.Signals): void;
 }
@@ -46,7 +47,13 @@ export async function startProcess(
   });
   await Promise.race([ready.promise, early]);
   early.catch(() => undefined);
-  return { entry, pid: child.pid ?? 0, exited, signal: (signal) => void child.kill(signal) };
+  return {
+    entry,
+    pid: child.pid ?? 0,
+    exited,
+    isAlive: () => child.exitCode === null && child.signalCode === null,
+    signal: (signal) => void child.kill(signal),
+  };
 }
 
 function onLines(stream: ChildProcess['stdout'], take: (line: string) => void): void {

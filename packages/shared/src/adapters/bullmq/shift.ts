@@ -40,6 +40,11 @@ export interface Shift {
 // A job whose process died is waiting again when its lock has expired and a check has seen it: within 20 s.
 const LOCK_MS = 15_000;
 const CHECK_MS = 5_000;
+/**
+ * One marker of Redis wakes one idle worker: should that be a process that stands still, another one looks by itself
+ * after this.
+ */
+const IDLE_LOOK_SECONDS = 2;
 /** Between attempts to store the end of a job while Redis is away. */
 const PERSISTENCE_MS = 1_000;
 /** How many ended jobs are kept for the board. */
@@ -59,6 +64,7 @@ export function startShift({ kind, concurrency, url, prefix, log, run }: ShiftOp
       // How often its process died says nothing about a job: the attempts of a turn are counted in the store.
       maxStalledCount: Number.MAX_SAFE_INTEGER,
       runRetryDelay: PERSISTENCE_MS,
+      drainDelay: IDLE_LOOK_SECONDS,
       removeOnComplete: { count: KEPT.completed },
       removeOnFail: { count: KEPT.failed },
       settings: {
