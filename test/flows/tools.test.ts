@@ -16,6 +16,25 @@ function resultsIn(scene: Scene): readonly ChatMessage['content'][] {
 describe.each(profiles())('$name: tools', (profile) => {
   const stack = useStack(profile);
 
+  test("are told the caller's trace context, where it is one", async () => {
+    const tool = await stack.tool(() => 'traced');
+    const scene = await stack.scene(callsThen([{ name: tool }], 'Done.'), { tools: [tool] });
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    await (await scene.say('Go.', { traceparent })).over();
+    for (const wrong of [traceparent.toUpperCase(), `00-${'0'.repeat(32)}-b7ad6b7169203331-01`, 'junk']) {
+      await (await scene.say('Go.', { traceparent: wrong })).over();
+    }
+    expect(stack.runsOf(tool).map(({ headers }) => headers.traceparent)).toEqual([
+      traceparent,
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(stack.turnwire.logs.some((line) => line.includes('"traceId":"0af7651916cd43dd8448eb211c80319c"'))).toBe(
+      true,
+    );
+  });
+
   test('of one step run in parallel, each with its arguments and its caller, and their results come as they come', async () => {
     const slow = await stack.tool(async ({ arguments: { city } }) => {
       await sleep(400);

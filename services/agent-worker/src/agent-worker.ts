@@ -36,9 +36,9 @@ export function startAgentWorker(worker: WorkerDependencies): AgentWorker {
       };
     },
   };
-  const consumer = queue.consume('turn', options.workerConcurrency, async ({ tenantId, sessionId }) => {
+  const consumer = queue.consume('turn', options.workerConcurrency, async ({ tenantId, sessionId, traceparent }) => {
     try {
-      await runTurn(runner, { tenantId, sessionId });
+      await runTurn(runner, { tenantId, sessionId }, traceparent);
     } catch (error) {
       if (!isAppError(error, 'unavailable')) log.error({ tenantId, sessionId, err: error }, 'A turn could not be run.');
       throw error;

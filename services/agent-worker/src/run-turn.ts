@@ -29,21 +29,22 @@ export interface TurnRunner {
  * Runs what a session needs next, from the claim to the release. Resolves also when there was nothing to do or the
  * lease passed to another. Throws `unavailable` when a server was away for too long: the turn goes on elsewhere.
  */
-export async function runTurn(runner: TurnRunner, key: SessionKey): Promise<void> {
+export async function runTurn(runner: TurnRunner, key: SessionKey, traceparent?: string): Promise<void> {
   const { worker } = runner;
   // 1. Claim: every later write, heartbeat and event carries the lease's token. Terminal sessions have nothing to claim.
   const { holder, leaseMs } = worker.options;
   const claim = await worker.store.turns.claim(key, { holder, leaseMs });
   if (claim === null) return;
   const { turn, session } = claim;
-  const log = worker.log.child({ ...key, turnId: turn?.id ?? null, attempt: turn?.attempt ?? null });
+  const trace = traceparent === undefined ? {} : { traceId: traceparent.split('-')[1] };
+  const log = worker.log.child({ ...key, turnId: turn?.id ?? null, attempt: turn?.attempt ?? null, ...trace });
   const hold = await takeHold(worker, key, claim, log);
   if (hold === null) return;
   const forget = runner.onHold(hold);
   try {
     if (turn !== null) {
       // 2. From here on tenant, user and session are in the context.
-      const context = { ...key, userId: session.userId, turnId: turn.id, log };
+      const context = { ...key, userId: session.userId, turnId: turn.id, traceparent: traceparent ?? null, log };
       await withTurnContext(context, () => carryOut(runner, hold, claim, turn));
     }
     if (await hold.letGo()) await wakeNext(worker, key, log);

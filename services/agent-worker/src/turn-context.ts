@@ -7,6 +7,8 @@ export interface TurnContext {
   readonly userId: string;
   readonly sessionId: string;
   readonly turnId: string;
+  /** Of the call that the worker was woken by, if that had one. */
+  readonly traceparent: string | null;
   readonly log: Logger;
 }
 

@@ -17,6 +17,8 @@ export interface QueueHarness {
 
 type TurnJob = Extract<Job, { kind: 'turn' }>;
 
+const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
 /** More than any delay before a turn's next attempt. */
 const RETRY_MS = 5_000;
 
@@ -78,9 +80,11 @@ export function describeJobQueue(name: string, make: () => Promise<QueueHarness>
         queue.consume('extraction', 1, async (job) => void jobs.push(job));
         await queue.enqueue({ ...turn('a'), turnId: null });
         await eventually(() => expect(jobs).toEqual([{ ...turn('a'), turnId: null }]));
+        await queue.enqueue({ ...turn('b'), traceparent: TRACEPARENT });
+        await eventually(() => expect(jobs[1]).toEqual({ ...turn('b'), traceparent: TRACEPARENT }));
         await queue.enqueue({ kind: 'extraction', tenantId: 'ünï:cødé', userId: 'a:b/c d' });
         await eventually(() =>
-          expect(jobs[1]).toEqual({ kind: 'extraction', tenantId: 'ünï:cødé', userId: 'a:b/c d' }),
+          expect(jobs[2]).toEqual({ kind: 'extraction', tenantId: 'ünï:cødé', userId: 'a:b/c d' }),
         );
       });
 

@@ -1,6 +1,13 @@
 /** A wake-up. It names what to look at; what there is to do is in the store. */
 export type Job =
-  | { readonly kind: 'turn'; readonly tenantId: string; readonly sessionId: string; readonly turnId: string | null }
+  | {
+      readonly kind: 'turn';
+      readonly tenantId: string;
+      readonly sessionId: string;
+      readonly turnId: string | null;
+      /** Trace context of the call that it follows from (W3C Trace Context, `traceparent`), if that had one. */
+      readonly traceparent?: string;
+    }
   | { readonly kind: 'extraction'; readonly tenantId: string; readonly userId: string };
 
 export type JobKind = Job['kind'];

@@ -10,6 +10,8 @@ export interface ToolCallContext {
   readonly toolCallId: string;
   /** The same if the call is run again after a crash. */
   readonly idempotencyKey: string;
+  /** W3C Trace Context of the call that the turn follows from, for tools that call others. */
+  readonly traceparent?: string;
   /** Aborts on cancel, time-out and loss of the lease. A tool must stop its work then. */
   readonly signal: AbortSignal;
 }

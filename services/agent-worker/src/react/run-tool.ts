@@ -73,11 +73,12 @@ async function runWithinLimit(
 }
 
 async function execute(tool: Tool, call: ToolCall, args: JsonObject, signal: AbortSignal): Promise<Ran> {
-  const { tenantId, userId, sessionId, turnId, log } = turnContext();
+  const { tenantId, userId, sessionId, turnId, traceparent, log } = turnContext();
+  const trace = traceparent === null ? {} : { traceparent };
   const { id: toolCallId, name, idempotencyKey } = call;
   try {
     const ids = { tenantId, userId, sessionId, turnId, toolCallId, idempotencyKey };
-    return { ok: true, result: await tool.run(args, { ...ids, signal }) };
+    return { ok: true, result: await tool.run(args, { ...ids, ...trace, signal }) };
   } catch (error) {
     log.info({ tool: name, toolCallId, err: error }, 'A tool failed.');
     return { ok: false, result: oneLine(messageOf(error)) };

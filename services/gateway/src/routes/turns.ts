@@ -5,6 +5,7 @@ import { sessionView, turnView } from '@turnwire/shared/contracts/views';
 import { z } from 'zod';
 import type { App } from '../app-type.ts';
 import { idempotencyOf, markReplay } from '../plugins/idempotency.ts';
+import { traceparentOf } from '../plugins/trace-context.ts';
 import { eventStreamSchema } from '../sse/event-stream-schema.ts';
 import { announcementFrame } from '../sse/frame.ts';
 import { streamTurn } from '../sse/stream-turn.ts';
@@ -39,7 +40,8 @@ function postTurnRoute(app: App, deps: RouteDeps): void {
     handler: async (request, reply) => {
       const key = sessionKeyOf(request, request.params.id);
       const idempotency = idempotencyOf(request);
-      const accept = () => acceptTurn(deps, key, { turnId: deps.ids.next('turn'), ...request.body }, idempotency);
+      const accept = () =>
+        acceptTurn(deps, key, { turnId: deps.ids.next('turn'), ...request.body }, idempotency, traceparentOf(request));
       if (!wantsEvents(request)) {
         const { value, replayed } = await accept();
         return markReplay(reply, replayed).code(202).send(turnView(value.turn));
@@ -82,7 +84,7 @@ function resumeRoute(app: App, deps: RouteDeps): void {
       const command = settleCommand(request.body);
       const idempotency = idempotencyOf(request);
       const resume = async () => {
-        const settlement = await resumeTurn(deps, key, command, idempotency);
+        const settlement = await resumeTurn(deps, key, command, idempotency, traceparentOf(request));
         markReplay(reply, settlement.replayed);
         return settlement;
       };

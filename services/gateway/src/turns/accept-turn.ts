@@ -11,12 +11,13 @@ export async function acceptTurn(
   key: SessionKey,
   command: AcceptTurn,
   idempotency: IdempotencyKey | null,
+  traceparent?: string,
 ): Promise<Replayable<AcceptedTurn>> {
   const accepted = await deps.store.sessions.acceptTurn(key, command, idempotency);
   if (accepted.replayed) return accepted;
   announce(deps, key, queuedAnnouncement(accepted.value));
   if (command.onBusy === 'interrupt' || command.onBusy === 'rollback') nudgeHolder(deps, key);
-  wakeWorker(deps, key, accepted.value.turn.id);
+  wakeWorker(deps, key, accepted.value.turn.id, traceparent);
   return accepted;
 }
 

@@ -10,8 +10,9 @@ export async function resumeTurn(
   key: SessionKey,
   command: SettleInterrupt,
   idempotency: IdempotencyKey | null,
+  traceparent?: string,
 ): Promise<Replayable<Settlement>> {
   const settlement = await deps.store.sessions.settleInterrupt(key, command, idempotency);
-  if (settlement.value.settled && !settlement.replayed) wakeWorker(deps, key, settlement.value.turn.id);
+  if (settlement.value.settled && !settlement.replayed) wakeWorker(deps, key, settlement.value.turn.id, traceparent);
   return settlement;
 }

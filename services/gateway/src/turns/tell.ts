@@ -23,9 +23,14 @@ function tell(
 }
 
 /** Wakes a worker for the session. */
-export function wakeWorker({ queue, log }: Signals, key: SessionKey, turnId: string | null): void {
+export function wakeWorker(
+  { queue, log }: Signals,
+  key: SessionKey,
+  turnId: string | null,
+  traceparent?: string,
+): void {
   tell(log, key, { what: 'Waking a worker', remedy: 'the sweeper does it' }, () =>
-    queue.enqueue({ kind: 'turn', ...key, turnId }),
+    queue.enqueue({ kind: 'turn', ...key, turnId, ...(traceparent !== undefined && { traceparent }) }),
   );
 }
 

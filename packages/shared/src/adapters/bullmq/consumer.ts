@@ -105,8 +105,7 @@ export class BullConsumer<K extends JobKind> implements Consumer {
     const job = parseJob(bullJob.data) as Extract<Job, { kind: K }>; // a queue has jobs of its own kind alone
     const { slots } = this.#options;
     const id = bullJob.id ?? '';
-    if (slots !== null && !(await slots.take(job.tenantId, id, bullJob.priority)))
-      await this.#park(bullJob, token, slots, job.tenantId);
+    if (slots !== null && !(await slots.take(job.tenantId, id))) await this.#park(bullJob, token, slots, job.tenantId);
     shift.running += 1;
     const attempt = bullJob.attemptsMade + 1;
     const run = { id, attempt, last: isLastAttempt(this.#options.kind, attempt) };
@@ -125,7 +124,7 @@ export class BullConsumer<K extends JobKind> implements Consumer {
   /** Puts a job aside until a slot of its tenant is free. Throws what tells BullMQ so. */
   async #park(bullJob: BullJob, token: string, slots: TenantSlots, tenantId: string): Promise<never> {
     await bullJob.moveToDelayed(this.#options.clock.now() + PARKED_MS, token);
-    await slots.free(tenantId, bullJob.id ?? '');
+    await slots.park(tenantId, bullJob.id ?? '', bullJob.priority);
     throw new DelayedError();
   }
 

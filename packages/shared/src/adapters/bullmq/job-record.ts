@@ -8,13 +8,21 @@ const jobSchema = z.discriminatedUnion('kind', [
     tenantId: z.string(),
     sessionId: z.string(),
     turnId: z.string().nullable(),
+    traceparent: z.string().optional(),
   }),
   z.object({ kind: z.literal('extraction'), tenantId: z.string(), userId: z.string() }),
 ]);
 
 /** Throws if this is not the data of a job of ours. */
 export function parseJob(data: unknown): Job {
-  return jobSchema.parse(data);
+  return withoutHoles(jobSchema.parse(data));
+}
+
+/** JSON has no undefined. */
+function withoutHoles(job: z.infer<typeof jobSchema>): Job {
+  if (job.kind === 'extraction') return job;
+  const { traceparent, ...rest } = job;
+  return traceparent === undefined ? rest : { ...rest, traceparent };
 }
 
 /** The same for jobs that are the same: for the same session of a tenant, or the same user. */
@@ -28,7 +36,7 @@ export function recordOf(bullJob: BullJob, state: JobState): JobRecord | null {
   if (!success || bullJob.id === undefined) return null;
   return {
     id: bullJob.id,
-    job,
+    job: withoutHoles(job),
     state,
     attempts: state === 'active' ? bullJob.attemptsMade + 1 : bullJob.attemptsMade,
     error: state === 'completed' ? null : bullJob.failedReason || null,

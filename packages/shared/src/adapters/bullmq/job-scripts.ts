@@ -121,15 +121,14 @@ return tag
 `,
 };
 
-/** Answers 1 if the tenant had a slot left for the job, or the job had one already; else 0, and the job is noted as parked. */
+/** Answers 1 if the tenant had a slot left for the job, or the job had one already; else 0. */
 const takeSlot: Script = {
   numberOfKeys: 2,
   lua: `
 local runningKey, parkedKey = unpack(KEYS)
-local now, expiry, id, most, order = unpack(ARGV)
+local now, expiry, id, most = unpack(ARGV)
 redis.call('ZREMRANGEBYSCORE', runningKey, '-inf', now)
 if redis.call('ZCARD', runningKey) >= tonumber(most) and not redis.call('ZSCORE', runningKey, id) then
-  redis.call('ZADD', parkedKey, order, id)
   return 0
 end
 redis.call('ZREM', parkedKey, id)
@@ -139,13 +138,17 @@ return 1
 `,
 };
 
-/** Gives a slot back, if the job had one. Answers the id of the parked job that is next, if there is a slot for it. */
+/**
+ * Gives a slot back, if the job had one; with an order, the job has been parked and is noted as that. Answers the id of the
+ * parked job that is next, if there is a slot for it: perhaps this one, since one may have become free meanwhile.
+ */
 const freeSlot: Script = {
   numberOfKeys: 2,
   lua: `
 local runningKey, parkedKey = unpack(KEYS)
-local now, id, most = unpack(ARGV)
+local now, id, most, order = unpack(ARGV)
 redis.call('ZREM', runningKey, id)
+if order then redis.call('ZADD', parkedKey, order, id) end
 redis.call('ZREMRANGEBYSCORE', runningKey, '-inf', now)
 if redis.call('ZCARD', runningKey) >= tonumber(most) then return false end
 return redis.call('ZPOPMIN', parkedKey)[1] or false

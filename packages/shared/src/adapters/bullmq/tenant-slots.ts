@@ -33,31 +33,40 @@ export class TenantSlots {
     this.#stopRenewing = options.clock.every(RENEW_MS, () => void this.#renew());
   }
 
-  /** False: the tenant has none left, and the job is noted among those that are parked. Without Redis nobody is refused. */
-  async take(tenantId: string, jobId: string, order: number): Promise<boolean> {
+  /** False: the tenant has none left. Without Redis nobody is refused. */
+  async take(tenantId: string, jobId: string): Promise<boolean> {
     const { maxRunning, clock } = this.#options;
     const now = clock.now();
-    const args = [...this.#keys(tenantId), now, now + SLOT_MS, jobId, maxRunning, order];
+    const args = [...this.#keys(tenantId), now, now + SLOT_MS, jobId, maxRunning];
     const isTaken = (await this.#options.run('turnwireTakeSlot', args).catch(() => 1)) !== 0;
     if (isTaken) this.#held.set(jobId, tenantId);
     return isTaken;
   }
 
-  /** Also for one that was not taken: what was freed between the refusal and the parking is given on then. */
+  /** After the job has ended. */
   async free(tenantId: string, jobId: string): Promise<void> {
     this.#held.delete(jobId);
+    await this.#giveOn(tenantId, jobId, []);
+  }
+
+  /** After the job was delayed, and not before: else it could be brought forward too early, and then never. */
+  async park(tenantId: string, jobId: string, order: number): Promise<void> {
+    await this.#giveOn(tenantId, jobId, [order]);
+  }
+
+  close(): void {
+    this.#stopRenewing();
+  }
+
+  async #giveOn(tenantId: string, jobId: string, order: number[]): Promise<void> {
     const { maxRunning, clock } = this.#options;
     try {
-      const args = [...this.#keys(tenantId), clock.now(), jobId, maxRunning];
+      const args = [...this.#keys(tenantId), clock.now(), jobId, maxRunning, ...order];
       const next = await this.#options.run('turnwireFreeSlot', args);
       if (typeof next === 'string') await this.#options.promote(next);
     } catch {
       // Redis is away: slots run out by themselves, and the sweeper brings back what is parked.
     }
-  }
-
-  close(): void {
-    this.#stopRenewing();
   }
 
   async #renew(): Promise<void> {

@@ -29,13 +29,14 @@ export class JobTable {
   insert(job: Job, dueAt: number, createdAt: number): PendingJob {
     const id = this.#lastId + 1;
     this.#database.run(
-      `INSERT INTO jobs (id, kind, tenant_id, subject_id, turn_id, state, attempts, due_at, created_at)
-       VALUES (?, ?, ?, ?, ?, 'pending', 0, ?, ?)`,
+      `INSERT INTO jobs (id, kind, tenant_id, subject_id, turn_id, traceparent, state, attempts, due_at, created_at)
+       VALUES (?, ?, ?, ?, ?, ?, 'pending', 0, ?, ?)`,
       id,
       job.kind,
       job.tenantId,
       subjectOf(job),
       job.kind === 'turn' ? job.turnId : null,
+      job.kind === 'turn' ? (job.traceparent ?? null) : null,
       dueAt,
       createdAt,
     );
@@ -113,7 +114,9 @@ function subjectOf(job: Job): string {
 function toJob(row: Row): Job {
   const [tenantId, subjectId] = [String(row.tenant_id), String(row.subject_id)];
   if (row.kind === 'extraction') return { kind: 'extraction', tenantId, userId: subjectId };
-  return { kind: 'turn', tenantId, sessionId: subjectId, turnId: textOrNull(row.turn_id) };
+  const traceparent = textOrNull(row.traceparent);
+  const job = { kind: 'turn', tenantId, sessionId: subjectId, turnId: textOrNull(row.turn_id) } as const;
+  return traceparent === null ? job : { ...job, traceparent };
 }
 
 function toPending(row: Row): PendingJob {

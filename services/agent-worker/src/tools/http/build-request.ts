@@ -54,6 +54,7 @@ function headersOf({ headers: configured }: HttpTool, context: ToolCallContext):
   headers.set('x-user-id', escaped(context.userId));
   headers.set('x-session-id', escaped(context.sessionId));
   headers.set('x-turn-id', escaped(context.turnId));
+  if (context.traceparent !== undefined) headers.set('traceparent', context.traceparent);
   return headers;
 }
 
