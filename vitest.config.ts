@@ -7,8 +7,8 @@ export default defineConfig({
     reporters: [new ClosingLineReporter()],
     pool: 'forks',
     maxWorkers: 2, // the tests start servers of their own, which need the processor too
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     experimental: { viteModuleRunner: false }, // Node runs the sources as they are, as in production
   },
 });

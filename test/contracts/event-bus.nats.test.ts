@@ -127,7 +127,7 @@ describe.skipIf(backend === null)('on NATS', () => {
         harness.peerProxy.halfOpen();
         await sleep(7_000);
       });
-    }, 40_000);
+    }, 90_000);
 
     test('a gateway that does not read stalls no other', async () => {
       const [stalled, other] = [new Collector(), new Collector()];
@@ -291,7 +291,7 @@ describe.skipIf(backend === null)('on NATS', () => {
           await sleep(700);
         }
       });
-    }, 40_000);
+    }, 90_000);
 
     test('nothing is missing, twice or out of order when it stands still for five seconds', async () => {
       await expectStreamsToSurvive({ worker: bus, gateway: peer, count: 20 }, async () => {
@@ -306,7 +306,7 @@ describe.skipIf(backend === null)('on NATS', () => {
           server?.signal('SIGCONT');
         }
       });
-    }, 40_000);
+    }, 90_000);
 
     test('a server that has lost everything gets a new stream, and all go on', async () => {
       const seen = new Collector();

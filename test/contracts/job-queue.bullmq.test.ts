@@ -328,7 +328,7 @@ describe.skipIf(!redis?.server)('the BullMQ job queue, when Redis fails', () => 
     // What ran when the server died is waiting again when its lock has expired.
     await eventually(() => expect([...done].toSorted()).toEqual(all.toSorted()), 30_000);
     await eventually(async () => expect(await queue.counts('turn')).toMatchObject({ waiting: 0, active: 0 }), 30_000);
-  }, 60_000);
+  }, 120_000);
 
   test('calls are refused within about a second, then at once, and nothing of them is left', async () => {
     await queue.ping();
@@ -474,7 +474,7 @@ describe.skipIf(!redis?.server)('the BullMQ job queue, when Redis fails', () => 
     await queue.enqueue(turn('d'));
     await eventually(() => expect(seen).toContain('d'));
     expect(most).toBe(2);
-  }, 40_000);
+  }, 90_000);
 
   test('it warns of a server that may evict jobs', async () => {
     const warnings = () => processes.lines.filter(({ message }) => message.includes('noeviction'));

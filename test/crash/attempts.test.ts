@@ -48,5 +48,5 @@ describe.each(crashProfiles())('$name: a turn that kills its worker', (profile) 
       ['And now?', undefined],
       ['I live.', undefined],
     ]);
-  }, 60_000);
+  }, 120_000);
 });

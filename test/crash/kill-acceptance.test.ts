@@ -121,7 +121,7 @@ describe.each(crashProfiles())('$name: kill -9 right after an acceptance', (prof
     await eventually(() => expect(answers).toBeGreaterThan(20));
     await crash();
     const accepted = (await posts).flatMap((post) => (post.status === 'fulfilled' ? [post.value] : []));
-    const ended = await Promise.all(accepted.map(({ id }) => stack.api.ended(id, 20_000)));
+    const ended = await Promise.all(accepted.map(({ id }) => stack.api.ended(id, 60_000)));
     expect(new Set(ended.map(({ status }) => status))).toEqual(new Set(['COMPLETED']));
-  }, 40_000);
+  }, 90_000);
 });

@@ -100,7 +100,7 @@ describe.each(crashProfiles())('$name: SIGTERM', (profile) => {
     expect(await stack.api.ended(turn.id)).toMatchObject({ status: 'COMPLETED', attempt: 1 });
     expect(await stack.api.ended(queued.id)).toMatchObject({ status: 'COMPLETED', attempt: 1 });
     follower.close();
-  }, 40_000);
+  }, 90_000);
 
   test('begins nothing more, says so, and loses nothing that was accepted before', async () => {
     const { api } = stack;

@@ -270,7 +270,7 @@ describe.each(profiles())('$name: an approval', (profile) => {
   });
 
   test('that expired is refused before anybody has settled it', async () => {
-    const slow = await waitingScene(stack, { ttlSeconds: 1, onExpire: 'cancel' });
+    const slow = await waitingScene(stack, { ttlSeconds: 3, onExpire: 'cancel' });
     await sleep(Date.parse((await stack.api.session(slow.sessionId)).interrupt?.expiresAt ?? '') - Date.now() + 2);
     const late = await stack.api.resume(slow.sessionId);
     expect(late.status).toBe(409);

@@ -57,7 +57,7 @@ describe.each(profiles())('$name: a turn on a running session', (profile) => {
     expect(times).toEqual(times.toSorted((a, b) => a - b));
     const longest = Math.max(...scene.requests.map(({ body }) => body.messages.length));
     expect(longest).toBe(39);
-  }, 40_000);
+  }, 90_000);
 
   test('is refused (reject), and once it rests taken', async () => {
     const scene = await stack.scene(COUNT_OR_ECHO);

@@ -311,7 +311,7 @@ describe('a reader that does not read', () => {
     expect(back.types).not.toContain('gap');
     expect(back.types.filter((type) => type === 'reasoning.delta')).toHaveLength(PIECES);
     back.destroy();
-  }, 60_000);
+  }, 120_000);
 
   test('of the log is waited for, and costs a bounded memory', async () => {
     const id = await start(flood);
@@ -333,7 +333,7 @@ describe('a reader that does not read', () => {
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(pages).toBe(1); // of 500 events, 25 MB: more than the kernel takes
     deaf.destroy();
-  }, 60_000);
+  }, 120_000);
 });
 
 describe('closing', () => {

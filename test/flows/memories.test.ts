@@ -142,7 +142,7 @@ describe.each(profiles())('$name: memories', (profile) => {
     await stack.turnwire.kill('SIGKILL');
     await stack.turnwire.restart();
     await eventually(async () => expect(await textsOf('yo')).toEqual(['Plays the cello.']), 35_000);
-  }, 45_000);
+  }, 90_000);
 
   test('are not extracted from turns that failed or were cancelled', async () => {
     const failing = await stack.scene(playStep({ status: 400 }), REMEMBERING, { userId: 'sad' });

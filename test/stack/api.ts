@@ -107,10 +107,10 @@ export function createApi(call: Call, accepted: Accepted) {
       }
     },
     /** The turn, as soon as it has ended or waits for a person. */
-    settled: (id: string, timeoutMs = 10_000) => until(() => turn(id), SETTLED, timeoutMs),
-    ended: (id: string, timeoutMs = 10_000) => until(() => turn(id), ENDED, timeoutMs),
+    settled: (id: string, timeoutMs = 30_000) => until(() => turn(id), SETTLED, timeoutMs),
+    ended: (id: string, timeoutMs = 30_000) => until(() => turn(id), ENDED, timeoutMs),
     /** The session, as soon as it has this state. */
-    reaches: (id: string, state: SessionView['state'], timeoutMs = 10_000) =>
+    reaches: (id: string, state: SessionView['state'], timeoutMs = 30_000) =>
       until(() => session(id), [state], timeoutMs),
   };
 }

@@ -61,7 +61,7 @@ export class EventStream implements AsyncIterable<StreamEvent> {
   }
 
   /** The first event, or the `nth`, that matches. Rejects when the stream ends before it, or nothing comes in time. */
-  async until(match: string | ((event: StreamEvent) => boolean), nth = 1, timeoutMs = 8000): Promise<StreamEvent> {
+  async until(match: string | ((event: StreamEvent) => boolean), nth = 1, timeoutMs = 25_000): Promise<StreamEvent> {
     const matches = typeof match === 'string' ? ({ type }: StreamEvent) => type === match : match;
     const timer = setTimeout(() => this.#wake(), timeoutMs);
     const limit = performance.now() + timeoutMs - 1;
@@ -79,7 +79,7 @@ export class EventStream implements AsyncIterable<StreamEvent> {
   }
 
   /** Resolves when the stream is over, whoever ended it. */
-  async over(timeoutMs = 8000): Promise<this> {
+  async over(timeoutMs = 25_000): Promise<this> {
     await eventually(() => {
       if (this.end === 'open') throw new Error(`${this.path} stays open: ${this.#shown()}`);
     }, timeoutMs);

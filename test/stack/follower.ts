@@ -35,7 +35,7 @@ export class Follower {
   }
 
   /** Resolves with the first event, or the `nth`, that matches. */
-  until(match: (event: StreamEvent) => boolean, nth = 1, timeoutMs = 15_000): Promise<StreamEvent> {
+  until(match: (event: StreamEvent) => boolean, nth = 1, timeoutMs = 30_000): Promise<StreamEvent> {
     return eventually(() => {
       const found = this.events.filter(match)[nth - 1];
       if (found !== undefined) return found;

